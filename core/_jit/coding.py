@@ -1,0 +1,89 @@
+"""From raw values to positions in the sorted level table."""
+
+from typing import NamedTuple
+
+from numba import types
+
+from core._jit.compile import BLOCK, DIMS, INDEX, INDICES, VECTOR, inline, kernel
+from core._types import Dims, Floats, Indices
+
+
+class Search(NamedTuple):
+    """What finds the nearest level of a value in constant time.
+
+    `bounds[p]` is the value from which on position p is nearest (half way up from the level below, or from zero).
+    Each dimension is cut into `grid_start[d + 1] - grid_start[d] - 1` equal cells; `grid` tells how many positions
+    (counted over all dimensions) have bounds in earlier cells, so only the bounds inside one cell are left to compare.
+    """
+
+    start: Indices
+    bounds: Floats
+    grid_start: Indices
+    grid: Indices
+    scale: Floats
+
+
+SEARCH = types.NamedTuple([INDICES, VECTOR, INDICES, INDICES, VECTOR], Search)
+
+
+@inline
+def cell_of(value: float, scale: float, cells: int) -> int:
+    # Monotone in value, so a bound in an earlier cell is smaller than any value in a later one, rounding or not.
+    scaled = value * scale
+    return int(scaled) if scaled < cells else cells - 1
+
+
+@kernel((DIMS, VECTOR, INDICES, VECTOR, INDICES))
+def fill_grid(dims: Dims, bounds: Floats, grid_start: Indices, scale: Floats, grid: Indices) -> None:
+    """Count the bounds (one per position, its dimension in `dims`) in each cell; cumulate into `grid`."""
+    for p in range(bounds.size):
+        d = dims[p]
+        cell = cell_of(bounds[p], scale[d], grid_start[d + 1] - grid_start[d] - 1)
+        grid[grid_start[d] + cell + 1] += 1
+    for g in range(1, grid.size):
+        grid[g] += grid[g - 1]
+
+
+@kernel((DIMS, VECTOR, SEARCH, INDICES, INDEX, INDEX))
+def nearest(dims: Dims, values: Floats, search: Search, positions: Indices, lo: int, hi: int) -> None:
+    """Position of the level nearest to each value, -1 where that is zero; entries lo to hi."""
+    for k in range(lo, hi):
+        d = dims[k]
+        value = values[k]
+        first = search.grid_start[d]
+        cells = search.grid_start[d + 1] - first - 1
+        if cells < 1:
+            positions[k] = -1
+            continue
+        g = first + cell_of(value, search.scale[d], cells)
+        a = search.grid[g]
+        b = search.grid[g + 1]
+        while a < b:
+            middle = (a + b) >> 1
+            if search.bounds[middle] <= value:
+                a = middle + 1
+            else:
+                b = middle
+        positions[k] = a - 1 if a > search.start[d] else -1
+
+
+@kernel((INDICES, DIMS, VECTOR, INDICES, INDICES, VECTOR, BLOCK, INDEX, INDEX))
+def profile(
+    starts: Indices,
+    dims: Dims,
+    u: Floats,
+    level_start: Indices,
+    order: Indices,
+    sorted_u: Floats,
+    out: Floats,
+    lo: int,
+    hi: int,
+) -> None:
+    """Kernel of rows lo to hi with each level: out[level, row - lo] = min(u of the row, u of the level)."""
+    for i in range(lo, hi):
+        for k in range(starts[i], starts[i + 1]):
+            d = dims[k]
+            for p in range(level_start[d], level_start[d + 1]):
+                out[order[p], i - lo] = min(u[k], sorted_u[p])
+
+

@@ -1,0 +1,96 @@
+"""Level space: counts of level pairs and running sums over the sorted levels of each dimension.
+
+Levels are numbered by sorted position here, and the codes of a row ascend.
+"""
+
+import numpy as np
+
+from core._jit.compile import BLOCK, INDEX, INDICES, MATRIX, NARROW, NUMBER, VECTOR, WIDE, kernel
+from core._types import Codes, Floats, Indices
+
+
+@kernel(*((codes, INDICES, VECTOR, MATRIX, INDEX, INDEX, INDEX, INDEX) for codes in (NARROW, WIDE)))
+def count_pairs(
+    codes: Codes, starts: Indices, weights: Floats, out: Floats, first: int, last: int, lo: int, hi: int
+) -> None:
+    """out[b, a] += weight of the row, for rows first to last holding codes a <= b, a in [lo, hi).
+
+    A thread owns the columns lo to hi. The rows are visited code by code, so that the column that is written stays in
+    the innermost cache; row by row every increment would miss it.
+    """
+    heads = np.zeros(hi - lo + 1, np.int64)
+    for k in range(starts[first], starts[last]):
+        c = codes[k]
+        if lo <= c < hi:
+            heads[c - lo + 1] += 1
+    for a in range(hi - lo):
+        heads[a + 1] += heads[a]
+    entry = np.empty(heads[hi - lo], np.int64)
+    owner = np.empty(heads[hi - lo], np.int64)
+    free = heads.copy()
+    for i in range(first, last):
+        for k in range(starts[i], starts[i + 1]):
+            c = codes[k]
+            if lo <= c < hi:
+                entry[free[c - lo]] = k
+                owner[free[c - lo]] = i
+                free[c - lo] += 1
+    for a in range(lo, hi):
+        column = out[:, a]
+        for j in range(heads[a - lo], heads[a - lo + 1]):
+            weight = weights[owner[j]]
+            for k in range(entry[j], starts[owner[j] + 1]):
+                column[codes[k]] += weight
+
+
+@kernel((MATRIX, INDICES, INDEX, INDEX))
+def add_columns_above(counts: Floats, start: Indices, lo: int, hi: int) -> None:
+    """Suffix sums over the columns of each dimension lo to hi, lower triangle only."""
+    for d in range(lo, hi):
+        for a in range(start[d + 1] - 2, start[d] - 1, -1):
+            for b in range(a + 1, counts.shape[0]):
+                counts[b, a] += counts[b, a + 1]
+
+
+@kernel((MATRIX, INDICES, INDICES, INDEX, INDEX))
+def add_rows_above(counts: Floats, start: Indices, dims: Indices, lo: int, hi: int) -> None:
+    """Suffix sums over the rows of each dimension, within columns lo to hi, lower triangle only."""
+    for a in range(lo, hi):
+        for d in range(dims[a], start.size - 1):
+            for b in range(start[d + 1] - 2, max(start[d], a) - 1, -1):
+                counts[b, a] += counts[b + 1, a]
+
+
+@kernel((MATRIX, VECTOR, NUMBER, MATRIX, INDEX, INDEX))
+def scale_counts(counts: Floats, root_gap: Floats, ridge: float, out: Floats, lo: int, hi: int) -> None:
+    """out = ridge I + diag(root_gap) counts diag(root_gap), lower triangle, columns lo to hi."""
+    for a in range(lo, hi):
+        for b in range(a, root_gap.size):
+            out[b, a] = counts[b, a] * (root_gap[a] * root_gap[b])
+        out[a, a] += ridge
+
+
+@kernel((MATRIX, INDICES, NUMBER))
+def add_to_pairs(counts: Floats, members: Indices, weight: float) -> None:
+    """counts[b, a] += weight for all members b >= a (ascending)."""
+    for j in range(members.size):
+        for i in range(j, members.size):
+            counts[members[i], members[j]] += weight
+
+
+@kernel((INDICES, INDICES, BLOCK))
+def suffix_sums(order: Indices, start: Indices, block: Floats) -> None:
+    """block[s] becomes the sum over s and the levels above it in its dimension."""
+    for d in range(start.size - 1):
+        for p in range(start[d + 1] - 2, start[d] - 1, -1):
+            for m in range(block.shape[1]):
+                block[order[p], m] += block[order[p + 1], m]
+
+
+@kernel((INDICES, INDICES, BLOCK))
+def prefix_sums(order: Indices, start: Indices, block: Floats) -> None:
+    """block[s] becomes the sum over s and the levels below it in its dimension."""
+    for d in range(start.size - 1):
+        for p in range(start[d] + 1, start[d + 1]):
+            for m in range(block.shape[1]):
+                block[order[p], m] += block[order[p - 1], m]

@@ -1,0 +1,54 @@
+"""Changing a Cholesky factor in place: lower triangle of the leading n x n part of a column-major buffer."""
+
+import numpy as np
+
+from core._jit.compile import INDEX, MATRIX, VECTOR, kernel
+from core._types import Floats
+
+
+@kernel((MATRIX, INDEX, VECTOR, INDEX))
+def update(factor: Floats, n: int, v: Floats, first: int) -> None:
+    """L L^T + v v^T by Givens rotations; v (zero before `first`) is destroyed."""
+    for j in range(first, n):
+        x = v[j]
+        if x != 0.0:
+            diagonal = factor[j, j]
+            radius = np.hypot(diagonal, x)
+            c = radius / diagonal
+            s = x / diagonal
+            factor[j, j] = radius
+            for i in range(j + 1, n):
+                rotated = (factor[i, j] + s * v[i]) / c
+                v[i] = c * v[i] - s * rotated
+                factor[i, j] = rotated
+
+
+@kernel((MATRIX, INDEX, VECTOR, INDEX))
+def downdate(factor: Floats, n: int, v: Floats, first: int) -> int:
+    """L L^T - v v^T by hyperbolic rotations; v is destroyed. Returns n, or the column where it is not positive."""
+    for j in range(first, n):
+        x = v[j]
+        if x != 0.0:
+            diagonal = factor[j, j]
+            square = (diagonal - x) * (diagonal + x)
+            if not square > 1e-12 * diagonal * diagonal:
+                return j
+            radius = np.sqrt(square)
+            c = radius / diagonal
+            s = x / diagonal
+            factor[j, j] = radius
+            for i in range(j + 1, n):
+                rotated = (factor[i, j] - s * v[i]) / c
+                v[i] = c * v[i] - s * rotated
+                factor[i, j] = rotated
+    return n
+
+
+@kernel((MATRIX, INDEX, INDEX))
+def close_gap(factor: Floats, n: int, j: int) -> None:
+    """Move the rows and columns after j one place up and left (the trailing factor was updated before)."""
+    for column in range(n):
+        if column != j:
+            target = column if column < j else column - 1
+            for i in range(max(column, j + 1), n):
+                factor[i - 1, target] = factor[i, column]

@@ -1,0 +1,20 @@
+"""Level tables, level-coded rows, quantisation (design, section 2)."""
+
+from core.histograms.complement import Complement
+from core.histograms.histograms import Histograms, code_rows
+from core.histograms.levels import LevelTable
+from core.histograms.quantise import LevelRule
+from core.histograms.raw import RawRows, raw_blocks, raw_rows
+from core.histograms.rows import CodedRows
+
+__all__ = [
+    "CodedRows",
+    "Complement",
+    "Histograms",
+    "LevelRule",
+    "LevelTable",
+    "RawRows",
+    "code_rows",
+    "raw_blocks",
+    "raw_rows",
+]

@@ -1,0 +1,38 @@
+"""Features that are not histograms: scaled to [0, 1] and joined by their complements."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from core._types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Complement:
+    """Turns x into [s, 1 - s] with s = (x - low) / (high - low), so that HIK is sum_d (1 - |s_d - s'_d|).
+
+    Values outside of the range seen at first are taken to its ends: the scale never moves under stored rows.
+
+    >>> Complement.of(np.array([[0.0], [10.0]]))(np.array([[2.5], [99.0]])).tolist()
+    [[0.25, 0.75], [1.0, 0.0]]
+    """
+
+    low: Floats  # D
+    high: Floats  # D
+
+    @classmethod
+    def of(cls, x: Floats | sp.csr_matrix | sp.csr_array) -> "Complement":
+        """The range of each column."""
+        low, high = x.min(axis=0), x.max(axis=0)
+        if sp.issparse(low):
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+        return cls(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
+
+    def __call__(self, x: Floats | sp.csr_matrix | sp.csr_array) -> Floats:
+        dense = x.toarray() if sp.issparse(x) else x
+        # Halves, so that the range of huge values does not overflow.
+        span = self.high / 2 - self.low / 2
+        scaled = (dense / 2 - self.low / 2) / np.where(span > 0, span, 1.0)
+        scaled = np.clip(scaled, 0.0, 1.0)
+        return np.hstack([scaled, 1.0 - scaled])

@@ -1,0 +1,60 @@
+"""Rows and their level table together: the data every histogram posterior rests on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from core._types import Floats
+from core.histograms.levels import LevelTable
+from core.histograms.quantise import LevelRule, choose_levels, distinct_values, level_limit
+from core.histograms.raw import RawRows, raw_blocks
+from core.histograms.rows import CodedRows, code_type
+
+
+def code_rows(rows: RawRows, levels: LevelTable) -> CodedRows:
+    """Each value as the id of its nearest level; values nearest to zero are dropped."""
+    positions = levels.nearest(rows)
+    kept = positions >= 0
+    kept_before = np.concatenate(([0], np.cumsum(kept)))
+    codes = levels.order.astype(code_type(len(levels)))[positions if kept.all() else positions[kept]]
+    return CodedRows.of(codes, kept_before[rows.starts])
+
+
+@dataclass(eq=False)
+class Histograms:
+    """Coded rows that grow and shrink, over a level table that only grows.
+
+    >>> histograms = Histograms.of(np.array([[0.5, 0.0], [0.25, 0.25]]))
+    >>> len(histograms.levels), histograms.rows.codes.tolist()  # 0.25, 0.5 | 0.25 | the constant 1
+    (4, [1, 3, 0, 2, 3])
+    """
+
+    levels: LevelTable
+    rows: CodedRows
+    quantised: bool = False  # whether some stored value is not its level
+
+    @classmethod
+    def of(cls, x: Floats | sp.csr_matrix | sp.csr_array, rule: LevelRule = None) -> "Histograms":
+        """Choose levels from the rows of a valid dense or CSR matrix, and code them."""
+        blocks = list(raw_blocks(x)) if _is_small(x) else None
+        distinct = distinct_values(blocks or raw_blocks(x))
+        limit = level_limit(rule, distinct)
+        levels = LevelTable.of([choose_levels(*column, limit) for column in distinct], limit)
+        histograms = cls(levels, CodedRows.empty(), len(levels) < sum(len(values) for values, _ in distinct))
+        for block in blocks or raw_blocks(x):
+            histograms.rows.append(code_rows(block, levels))
+        return histograms
+
+    def append(self, rows: RawRows) -> CodedRows:
+        """Code and store rows, with new levels where a dimension has room for them; returns the coded rows."""
+        self.levels = self.levels.insert(*self.levels.unseen(rows))
+        coded = code_rows(rows, self.levels)
+        self.rows.append(coded)
+        self.quantised = self.quantised or self.levels.limit is not None
+        return coded
+
+
+def _is_small(x: Floats | sp.csr_matrix | sp.csr_array) -> bool:
+    # Converting twice costs a little time, holding all raw blocks costs twice the memory of the data.
+    return int(x.nnz if sp.issparse(x) else x.size) < 1 << 24

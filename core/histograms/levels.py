@@ -1,0 +1,116 @@
+"""The level table: the distinct values of each dimension, with ids that never change."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from core._jit import coding
+from core._jit.coding import Search
+from core._parallel import over_slices
+from core._types import Dims, Floats, Indices
+from core.histograms.raw import RawRows
+
+
+@dataclass(frozen=True, eq=False)
+class LevelTable:
+    """Levels by id, and their ids in sorted order. S levels, D dimensions. Insertion gives a new table.
+
+    >>> table = LevelTable.of([np.array([0.5, 1.0]), np.array([3.0])])
+    >>> bigger = table.insert(np.array([0]), np.array([0.75]))
+    >>> bigger.values.tolist(), bigger.order.tolist()
+    ([0.5, 1.0, 3.0, 0.75], [0, 3, 1, 2])
+    """
+
+    values: Floats  # S, by id
+    dims: Dims  # S, by id
+    order: Indices  # S, ids sorted by dimension, then value
+    start: Indices  # D + 1: dimension d has positions start[d] to start[d + 1] of `order`
+    limit: int | None = None  # levels a dimension may have; None: as many as there are values
+
+    @classmethod
+    def of(cls, levels: list[Floats], limit: int | None = None) -> "LevelTable":
+        """From the ascending positive levels of each dimension; ids start in sorted order."""
+        lengths = np.array([len(values) for values in levels], dtype=np.int64)
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        dims = np.repeat(np.arange(len(levels), dtype=np.int32), lengths)
+        return cls(np.concatenate([np.empty(0), *levels]), dims, np.arange(start[-1]), start, limit)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def n_dims(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def sorted_values(self) -> Floats:
+        return self.values[self.order]
+
+    @cached_property
+    def rank(self) -> Indices:
+        """Position in sorted order, by id."""
+        rank = np.empty_like(self.order)
+        rank[self.order] = np.arange(len(self))
+        return rank
+
+    @cached_property
+    def search(self) -> Search:
+        """Two cells a level: half a bound a cell on average, whatever the number of levels."""
+        cells = 2 * np.diff(self.start)
+        grid_start = np.concatenate(([0], np.cumsum(cells + 1)))
+        below = np.concatenate(([0.0], self.sorted_values[:-1]))[: len(self)]
+        below[self.start[:-1][cells > 0]] = 0.0
+        bounds = below / 2 + self.sorted_values / 2
+        top = np.zeros(self.n_dims)
+        top[cells > 0] = bounds[self.start[1:][cells > 0] - 1]
+        with np.errstate(over="ignore"):
+            scale = cells / np.where(top > 0, top, 1.0)
+        scale[~np.isfinite(scale)] = 0.0  # values below the normal range: one cell for all
+        grid = np.zeros(grid_start[-1], dtype=np.int64)
+        coding.fill_grid(self.dims[self.order], bounds, grid_start, scale, grid)
+        return Search(self.start, bounds, grid_start, grid, scale)
+
+    def nearest(self, rows: RawRows) -> Indices:
+        """Sorted position of the level nearest to each entry; -1 where zero is nearer."""
+        search = self.search
+        positions = np.empty(rows.nnz, dtype=np.int64)
+        over_slices(
+            lambda lo, hi: coding.nearest(rows.dims, rows.values, search, positions, lo, hi), rows.nnz, 4 * rows.nnz
+        )
+        return positions
+
+    def unseen(self, rows: RawRows) -> tuple[Dims, Floats]:
+        """Values that are no level yet and for which their dimension has room, ascending, each once."""
+        positions = self.nearest(rows)
+        found = np.zeros(rows.nnz, dtype=bool)
+        found[positions >= 0] = self.sorted_values[positions[positions >= 0]] == rows.values[positions >= 0]
+        pairs = np.stack([rows.dims[~found].astype(np.float64), rows.values[~found]])
+        dims, values = np.unique(pairs, axis=1)
+        dims = dims.astype(np.int32)
+        if self.limit is not None:
+            count_before = np.arange(len(dims)) - np.searchsorted(dims, dims)
+            room = self.limit - np.diff(self.start)
+            keep = count_before < room[dims]
+            dims, values = dims[keep], values[keep]
+        return dims, values
+
+    def insert(self, dims: Dims, values: Floats) -> "LevelTable":
+        """With new levels (ascending within a dimension, dimensions ascending); they get the next free ids."""
+        if not len(dims):
+            return self
+        places = np.array(
+            [
+                self.start[d] + np.searchsorted(self.sorted_values[self.start[d] : self.start[d + 1]], value)
+                for d, value in zip(dims, values, strict=True)
+            ]
+        )
+        ids = len(self) + np.arange(len(dims))
+        added = np.concatenate(([0], np.cumsum(np.bincount(dims, minlength=self.n_dims))))
+        return replace(
+            self,
+            values=np.concatenate([self.values, values]),
+            dims=np.concatenate([self.dims, dims.astype(np.int32)]),
+            order=np.insert(self.order, places, ids),
+            start=self.start + added,
+        )

@@ -1,0 +1,88 @@
+"""Raw rows: validated non-negative numbers as they came, not yet coded."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from core._types import Dims, Floats, Indices
+
+BLOCK_ROWS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class RawRows:
+    """Sparse rows: row i holds `values[k]` in dimension `dims[k]` for k from starts[i] to starts[i + 1].
+
+    Every row ends with a 1 in an extra dimension behind the data: the constant term of the kernel is the weight of
+    that dimension, and no later step needs to know about it.
+    """
+
+    starts: Indices  # n + 1
+    dims: Dims  # nnz, ascending in a row
+    values: Floats  # nnz, positive
+    n_dims: int  # with the constant one
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def nnz(self) -> int:
+        return len(self.dims)
+
+    def take(self, rows: Indices) -> "RawRows":
+        """The rows with these numbers, in this order."""
+        entries, starts = entries_of(self.starts, rows)
+        return RawRows(starts, self.dims[entries], self.values[entries], self.n_dims)
+
+
+def entries_of(starts: Indices, rows: Indices) -> tuple[Indices, Indices]:
+    """Where the entries of these rows stand, and the starts of the rows once these entries are taken out."""
+    lengths = starts[rows + 1] - starts[rows]
+    taken = np.concatenate(([0], np.cumsum(lengths)))
+    entries = np.arange(taken[-1]) + np.repeat(starts[rows] - taken[:-1], lengths)
+    return entries, taken
+
+
+def raw_rows(x: Floats | sp.csr_matrix | sp.csr_array) -> RawRows:
+    """Sparse rows with the constant dimension from a dense or CSR block of valid numbers.
+
+    >>> rows = raw_rows(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> rows.dims.tolist(), rows.values.tolist()
+    ([1, 2, 0, 2], [2.0, 1.0, 1.0, 1.0])
+    """
+    return _from_csr(sp.csr_array(x)) if sp.issparse(x) else _from_dense(np.asarray(x))
+
+
+def _from_dense(x: Floats) -> RawRows:
+    n, width = x.shape
+    x = np.hstack([x, np.ones((n, 1))])
+    filled = x != 0.0
+    starts = np.concatenate(([0], np.cumsum(np.count_nonzero(filled, axis=1))))
+    dims = np.broadcast_to(np.arange(width + 1, dtype=np.int32), x.shape)[filled]
+    return RawRows(starts, dims, x[filled], width + 1)
+
+
+def _from_csr(x: sp.csr_array) -> RawRows:
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    if not x.data.all():
+        x = x.copy()
+        x.eliminate_zeros()
+    n, width = x.shape
+    starts = x.indptr.astype(np.int64) + np.arange(n + 1)
+    constant = np.zeros(starts[-1], dtype=bool)
+    constant[starts[1:] - 1] = True
+    dims = np.full(starts[-1], width, dtype=np.int32)
+    values = np.ones(starts[-1])
+    dims[~constant] = x.indices
+    values[~constant] = x.data
+    return RawRows(starts, dims, values, width + 1)
+
+
+def raw_blocks(x: Floats | sp.csr_matrix | sp.csr_array) -> Iterator[RawRows]:
+    """The same in blocks of rows, so that large data are not held twice."""
+    for first in range(0, x.shape[0], BLOCK_ROWS):
+        yield raw_rows(x[first : first + BLOCK_ROWS])

@@ -1,0 +1,47 @@
+"""What all kernels share: weights for groups of dimensions, a constant term, and a flat vector of parameters."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from core._types import Floats, Indices
+
+POSITIVE = (1e-6, 1e6)
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A kernel over D dimensions. Changing parameters gives a new kernel.
+
+    `theta` holds the parameters as a search sees them, `names` and `bounds` tell what they are and where they may go.
+    A subclass adds its own numbers by naming their fields in `own` with their bounds.
+    """
+
+    weights: Floats  # G, one per group
+    groups: Indices  # D, the group of each dimension
+    bias: float  # variance of the constant term
+
+    own: ClassVar[dict[str, tuple[float, float]]] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.own, "bias", *(f"weight[{g}]" for g in range(len(self.weights))))
+
+    @property
+    def theta(self) -> Floats:
+        return np.array([*(getattr(self, name) for name in self.own), self.bias, *self.weights])
+
+    @property
+    def bounds(self) -> Floats:
+        return np.array([*self.own.values(), *[POSITIVE] * (1 + len(self.weights))])
+
+    def with_theta(self, theta: Floats) -> Self:
+        """The same kernel with other parameters, in the order of `names`."""
+        scalars = dict(zip((*self.own, "bias"), map(float, theta), strict=False))
+        return replace(self, weights=np.asarray(theta[len(scalars) :], dtype=np.float64), **scalars)
+
+    @property
+    def dim_weights(self) -> Floats:
+        """The weight of each dimension, D."""
+        return self.weights[self.groups]

@@ -1,0 +1,25 @@
+"""Kernel operators, block CG, Cholesky factors that follow their matrix."""
+
+from core.linalg.block_cg import CGResult, block_cg
+from core.linalg.cholesky import Factor
+from core.linalg.coarse import CoarsePreconditioner
+from core.linalg.dense_operator import DenseOperator
+from core.linalg.features import LevelFeatures
+from core.linalg.histogram_operator import HistogramOperator, LookupTable
+from core.linalg.level_system import LevelSystem
+from core.linalg.operator import Operator, Predictor, Query
+
+__all__ = [
+    "CGResult",
+    "CoarsePreconditioner",
+    "DenseOperator",
+    "Factor",
+    "HistogramOperator",
+    "LevelFeatures",
+    "LevelSystem",
+    "LookupTable",
+    "Operator",
+    "Predictor",
+    "Query",
+    "block_cg",
+]

@@ -1,0 +1,67 @@
+"""The kernel matrix of dense vectors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core._types import Floats, Indices
+from core.kernels import DenseKernel
+
+BLOCK_ROWS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class DensePredictor:
+    """x -> k(x, X) V with X and V at hand."""
+
+    kernel: DenseKernel
+    x: Floats  # n x D
+    v: Floats  # n x M
+
+    def __call__(self, query: Floats, *, quantised: bool = False) -> Floats:  # noqa: ARG002
+        blocks = (query[i : i + BLOCK_ROWS] for i in range(0, len(query), BLOCK_ROWS))
+        return np.vstack([np.empty((0, self.v.shape[1])), *(self.kernel.cross(block, self.x) @ self.v for block in blocks)])
+
+
+class DenseOperator:
+    """K of dense vectors, computed block by block; the rows stand in a buffer that doubles."""
+
+    def __init__(self, x: Floats, kernel: DenseKernel) -> None:
+        self.kernel = kernel
+        self._buffer = np.array(x, dtype=np.float64)
+        self._n = len(x)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def x(self) -> Floats:
+        return self._buffer[: self._n]
+
+    def product(self, v: Floats) -> Floats:
+        return self.predictor(v)(self.x)
+
+    def predictor(self, v: Floats) -> DensePredictor:
+        return DensePredictor(self.kernel, self.x, v)
+
+    def own(self, rows: Indices) -> Floats:
+        return self.x[rows]
+
+    def cross(self, query: Floats) -> Floats:
+        return self.kernel.cross(self.x, query)
+
+    def diagonal(self, query: Floats) -> Floats:
+        return self.kernel.diagonal(query)
+
+    def append(self, query: Floats) -> None:
+        n = self._n + len(query)
+        if n > len(self._buffer):
+            grown = np.empty((2 * n, self._buffer.shape[1]))
+            grown[: self._n] = self.x
+            self._buffer = grown
+        self._buffer[self._n : n] = query
+        self._n = n
+
+    def remove(self, rows: Indices) -> None:
+        self._buffer = np.delete(self.x, rows, axis=0)
+        self._n = len(self._buffer)

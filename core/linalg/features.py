@@ -1,0 +1,87 @@
+"""Level space: K = Phi Phi^T with phi_k(x) = sqrt(u_k - u_{k-1}) [x >= level k] (design, section 3)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core._jit import counting
+from core._parallel import over_balanced
+from core._types import Codes, Floats, Indices
+from core.linalg.cholesky import with_room
+from core.linalg.products import gather, scatter
+
+COUNT_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class LevelFeatures:
+    """Phi of n coded rows, S features in sorted order: dimension d has features start[d] to start[d + 1]."""
+
+    codes: Codes  # nnz, sorted positions, ascending in a row
+    starts: Indices  # n + 1
+    start: Indices  # D + 1
+    u: Floats  # S, kernel value of each level
+
+    @property
+    def size(self) -> int:
+        return len(self.u)
+
+    @cached_property
+    def root_gap(self) -> Floats:
+        """sqrt(u_k - u_{k-1}), S."""
+        below = np.concatenate(([0.0], self.u[:-1]))[: self.size]
+        below[self.start[:-1][np.diff(self.start) > 0]] = 0.0
+        return np.sqrt(self.u - below)
+
+    @cached_property
+    def _order(self) -> Indices:
+        return np.arange(self.size)
+
+    def expand(self, w: Floats) -> Floats:
+        """Phi w, n x M."""
+        table = self.root_gap[:, None] * w
+        counting.prefix_sums(self._order, self.start, table)
+        return gather(self.codes, self.starts, table)
+
+    def project(self, v: Floats) -> Floats:
+        """Phi^T v, S x M."""
+        return self.root_gap[:, None] * self.sums(v)
+
+    def sums(self, v: Floats) -> Floats:
+        """Sum of v over the rows that have each feature, S x M: Phi^T v before it is scaled."""
+        sums = scatter(self.codes, self.starts, v, self.size)
+        counting.suffix_sums(self._order, self.start, sums)
+        return sums
+
+    def counts(self, weights: Floats) -> Floats:
+        """For each pair of features the total weight of the rows that have both: S x S, lower triangle.
+
+        Phi^T diag(weights) Phi is this, scaled by root_gap on both sides. It is a sum over rows. The matrix stands in
+        the leading part of a larger one, for features to come.
+        """
+        counts = with_room(self.size)
+        later = np.repeat(self.starts[1:], np.diff(self.starts)) - np.arange(len(self.codes))
+        cost = np.bincount(self.codes, later, minlength=self.size)
+        # In blocks of rows that stay in the cache, but not so few that writing out the columns is what costs.
+        rows = len(self.starts) - 1
+        step = max(COUNT_ROWS, int(4 * self.size**2 * rows / max(cost.sum(), 1.0)))
+        for first in range(0, rows, step):
+            last = min(rows, first + step)
+            over_balanced(
+                lambda lo, hi, first=first, last=last: counting.count_pairs(  # type: ignore[misc]
+                    self.codes, self.starts, weights, counts, first, last, lo, hi
+                ),
+                cost * ((last - first) / rows),
+            )
+        dims = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        over_balanced(
+            lambda lo, hi: counting.add_columns_above(counts, self.start, lo, hi),
+            np.diff(self.start) * (self.size - self.start[:-1]).astype(np.float64),
+        )
+        over_balanced(
+            lambda lo, hi: counting.add_rows_above(counts, self.start, dims, lo, hi),
+            np.arange(self.size, 0.0, -1.0),
+        )
+        return counts
+

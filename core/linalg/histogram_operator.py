@@ -1,0 +1,146 @@
+"""The histogram intersection kernel matrix: scatter, table, gather (design, section 2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core._jit import coding, products
+from core._parallel import over_slices
+from core._types import Floats, Indices
+from core.histograms import CodedRows, Histograms, LevelTable, RawRows
+from core.kernels import IntersectionKernel
+from core.linalg.features import LevelFeatures
+from core.linalg.products import gather, scatter
+
+HistogramQuery = RawRows | CodedRows
+
+
+@dataclass(frozen=True, eq=False)
+class LookupTable:
+    """A function that is linear in u between levels, one column per class: T[level id, column]."""
+
+    levels: LevelTable
+    kernel: IntersectionKernel
+    u: Floats  # S, by id
+    table: Floats  # S x M
+
+    def __call__(self, query: HistogramQuery, *, quantised: bool = False) -> Floats:
+        if isinstance(query, CodedRows):
+            return gather(query.codes, query.starts, self.table)
+        levels, table = self.levels, self.table
+        positions = levels.nearest(query)
+        out = np.empty((len(query), table.shape[1]))
+        work = query.nnz * table.shape[1] / 4
+        if quantised:
+            over_slices(
+                lambda lo, hi: products.gather_nearest(query.starts, positions, levels.order, table, out, lo, hi),
+                len(query),
+                work,
+            )
+        else:
+            u = self.kernel.apply(query.values, query.dims)
+            sorted_u = self.u[levels.order]
+            over_slices(
+                lambda lo, hi: products.interpolate(
+                    query.starts,
+                    query.dims,
+                    query.values,
+                    u,
+                    positions,
+                    levels.start,
+                    levels.order,
+                    levels.sorted_values,
+                    sorted_u,
+                    table,
+                    out,
+                    lo,
+                    hi,
+                ),
+                len(query),
+                work,
+            )
+        return out
+
+
+class HistogramOperator:
+    """K of level-coded rows. Kernel parameters only touch the S level values `u`; rows are never read for them."""
+
+    def __init__(self, histograms: Histograms, kernel: IntersectionKernel) -> None:
+        self.histograms = histograms
+        self.kernel = kernel
+        self.u = self._level_u()
+
+    def __len__(self) -> int:
+        return len(self.histograms.rows)
+
+    @property
+    def levels(self) -> LevelTable:
+        return self.histograms.levels
+
+    @property
+    def rows(self) -> CodedRows:
+        return self.histograms.rows
+
+    def product(self, v: Floats) -> Floats:
+        return gather(self.rows.codes, self.rows.starts, self._table(v))
+
+    def predictor(self, v: Floats) -> LookupTable:
+        return self.lookup(self._table(v))
+
+    def lookup(self, table: Floats) -> LookupTable:
+        """The function with these values at the levels."""
+        return LookupTable(self.levels, self.kernel, self.u, table)
+
+    def own(self, rows: Indices) -> CodedRows:
+        return self.rows.take(rows)
+
+    def cross(self, query: HistogramQuery) -> Floats:
+        return gather(self.rows.codes, self.rows.starts, self.profile(query))
+
+    def diagonal(self, query: HistogramQuery) -> Floats:
+        if isinstance(query, CodedRows):
+            return gather(query.codes, query.starts, self.u[:, None])[:, 0]
+        # Every raw row has the constant dimension, so no row is empty.
+        return np.add.reduceat(self.kernel.apply(query.values, query.dims), query.starts[:-1])
+
+    def profile(self, query: HistogramQuery) -> Floats:
+        """min(u of the row, u of the level) for each level and row of the query, S x rows."""
+        levels = self.levels
+        if isinstance(query, CodedRows):
+            dims, u = levels.dims[query.codes], self.u[query.codes]
+        else:
+            dims, u = query.dims, self.kernel.apply(query.values, query.dims)
+        out = np.zeros((len(levels), len(query)))
+        coding.profile(query.starts, dims, u, levels.start, levels.order, self.u[levels.order], out, 0, len(query))
+        return out
+
+    def append(self, query: HistogramQuery) -> None:
+        """Store raw rows (their unseen values may become levels) or rows coded before."""
+        if isinstance(query, CodedRows):
+            self.rows.append(query)
+        else:
+            before = self.levels
+            self.histograms.append(query)
+            if self.levels is not before:
+                self.u = self._level_u()
+
+    def remove(self, rows: Indices) -> None:
+        self.rows.remove(rows)
+
+    def features(self) -> LevelFeatures:
+        """The same matrix as Phi Phi^T."""
+        levels = self.levels
+        # Ids are in sorted order until a level is inserted.
+        in_order = np.array_equal(levels.order, np.arange(len(levels)))
+        codes = self.rows.codes if in_order else levels.rank.astype(self.rows.codes.dtype)[self.rows.codes]
+        return LevelFeatures(codes, self.rows.starts, levels.start, self.u[levels.order])
+
+    def _table(self, v: Floats) -> Floats:
+        sums = scatter(self.rows.codes, self.rows.starts, v, len(self.levels))
+        table = np.empty_like(sums)
+        products.table(self.levels.order, self.levels.start, self.u, sums, table)
+        return table
+
+    def _level_u(self) -> Floats:
+        return self.kernel.apply(self.levels.values, self.levels.dims)
+

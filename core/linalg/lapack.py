@@ -1,0 +1,67 @@
+"""LAPACK and BLAS on the leading part of a larger buffer, without the GIL.
+
+scipy's own wrappers copy such a part and hold the GIL for as long as a factorisation takes. These are the same
+routines, called through the addresses that scipy publishes for other compilers.
+"""
+
+import ctypes
+from ctypes import POINTER, byref, c_char, c_double, c_int
+from typing import Any
+
+from numba.extending import get_cython_function_address
+
+from core._types import Floats
+
+_DOUBLES = POINTER(c_double)
+
+
+def _routine(module: str, name: str, *kinds: str) -> Any:
+    types = {"char": POINTER(c_char), "int": POINTER(c_int), "number": _DOUBLES, "array": _DOUBLES}
+    address = get_cython_function_address(f"scipy.linalg.cython_{module}", name)
+    return ctypes.CFUNCTYPE(None, *(types[kind] for kind in kinds))(address)
+
+
+_potrf = _routine("lapack", "dpotrf", "char", "int", "array", "int", "int")
+_potri = _routine("lapack", "dpotri", "char", "int", "array", "int", "int")
+_trsm = _routine(
+    "blas", "dtrsm", "char", "char", "char", "char", "int", "int", "number", "array", "int", "array", "int"
+)
+_LOWER = byref(c_char(b"L"))
+
+
+def cholesky(a: Floats, n: int) -> bool:
+    """Factor the leading n x n part in place (lower triangle, column-major); False if it is not positive."""
+    info = c_int()
+    if n:
+        _potrf(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(info))
+    return info.value == 0
+
+
+def inverse_from_cholesky(a: Floats, n: int) -> None:
+    """Turn the leading n x n factor into the inverse of what was factored, in place (lower triangle)."""
+    if n:
+        _potri(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(c_int()))
+
+
+def solve_triangular(a: Floats, n: int, b: Floats, *, transposed: bool = False) -> None:
+    """b becomes L^-1 b (or L^-T b) in place, for the leading n x n factor L of a; b column-major."""
+    if n and b.shape[1]:
+        _trsm(
+            _LOWER,  # side: the factor stands left, and its flag happens to be the letter for lower, too
+            _LOWER,
+            byref(c_char(b"T" if transposed else b"N")),
+            byref(c_char(b"N")),
+            byref(c_int(n)),
+            byref(c_int(b.shape[1])),
+            byref(c_double(1.0)),
+            _pointer(a),
+            byref(c_int(a.shape[0])),
+            _pointer(b),
+            byref(c_int(b.shape[0])),
+        )
+
+
+def _pointer(a: Floats) -> Any:
+    if not a.flags.f_contiguous:
+        raise ValueError("LAPACK needs a column-major array")
+    return a.ctypes.data_as(_DOUBLES)

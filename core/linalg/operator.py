@@ -1,0 +1,51 @@
+"""A kernel matrix that is never stored: what posteriors need to know of it."""
+
+from typing import Any, Protocol
+
+from core._types import Floats, Indices
+from core.histograms import CodedRows, RawRows
+
+Query = RawRows | CodedRows | Floats
+"""Rows to predict: raw or coded for histogram kernels, a dense block for the others."""
+
+
+class Predictor(Protocol):
+    """x -> k(x, X) V for fixed X and V; unchanged by whatever happens to the posterior it came from."""
+
+    def __call__(self, query: Any, *, quantised: bool = False) -> Floats:
+        """rows x M. With `quantised`, raw values are taken to their nearest level first."""
+        ...
+
+
+class Operator(Protocol):
+    """K(X, X) of n training rows, as products."""
+
+    def __len__(self) -> int: ...
+
+    def product(self, v: Floats) -> Floats:
+        """K V, n x M."""
+        ...
+
+    def predictor(self, v: Floats) -> Predictor:
+        """The function x -> k(x, X) V."""
+        ...
+
+    def own(self, rows: Indices) -> Any:
+        """The training rows with these numbers, as a query."""
+        ...
+
+    def cross(self, query: Any) -> Floats:
+        """K(X, query), n x rows."""
+        ...
+
+    def diagonal(self, query: Any) -> Floats:
+        """k(x, x) of each row of the query."""
+        ...
+
+    def append(self, query: Any) -> None:
+        """Add training rows at the end."""
+        ...
+
+    def remove(self, rows: Indices) -> None:
+        """Drop training rows; the others move up."""
+        ...

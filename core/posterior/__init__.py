@@ -1,0 +1,19 @@
+"""Three exact posteriors behind one protocol (design, section 3)."""
+
+from core.posterior.base import Posterior
+from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
+from core.posterior.dual import DualPosterior
+from core.posterior.iterative import IterativePosterior
+from core.posterior.levels import LevelPosterior
+
+__all__ = [
+    "POSTERIORS",
+    "Cost",
+    "DualPosterior",
+    "IterativePosterior",
+    "LevelPosterior",
+    "Posterior",
+    "PosteriorName",
+    "choose",
+    "costs",
+]

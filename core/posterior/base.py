@@ -1,0 +1,119 @@
+"""The protocol of a posterior."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from core._types import Floats, Indices
+from core.linalg import Operator, Predictor
+
+GOOD_RESIDUAL = 1e-10
+BLOCK_ROWS = 256
+
+
+class Posterior(ABC):
+    """f | Y for M functions that share the kernel and the noise: Y = f(X) + e, e ~ N(0, diag(noise)).
+
+    It follows its training rows: rows come and go, targets change, and after each change it is the posterior that a
+    fresh fit would give. `operator` belongs to the posterior.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, operator: Operator, targets: Floats, noise: Floats) -> None:
+        self.operator = operator
+        self.targets = targets  # n x M
+        self.noise = noise  # n
+        self._predictor: Predictor | None = None
+        self._fit()
+
+    def add(self, query: Any, targets: Floats, noise: Floats) -> None:
+        """Condition on more rows."""
+        self._predictor = None
+        n = len(self.operator)
+        self.targets = np.concatenate([self.targets, targets])
+        self.noise = np.concatenate([self.noise, noise])
+        self.operator.append(query)
+        self._added(n)
+
+    def remove(self, rows: Indices) -> None:
+        """Forget rows; the others move up."""
+        self._predictor = None
+        self._removing(rows)
+        self.targets = np.delete(self.targets, rows, axis=0)
+        self.noise = np.delete(self.noise, rows)
+        self.operator.remove(rows)
+        self._removed()
+
+    def retarget(self, targets: Floats) -> None:
+        """The same rows with other targets: labels corrected, or another number of functions."""
+        self._predictor = None
+        self.targets = targets
+        self._retargeted()
+
+    @property
+    def predictor(self) -> Predictor:
+        """The posterior mean as a function of its own, which later changes do not touch."""
+        if self._predictor is None:
+            self._predictor = self._make_predictor()
+        return self._predictor
+
+    def means(self, query: Any, *, quantised: bool = False) -> Floats:
+        """Posterior means, rows x M."""
+        return self.predictor(query, quantised=quantised)
+
+    def residual(self) -> float:
+        """Largest column of |(K + N) alpha - Y| / |Y|."""
+        return self._residual_of(self.weights)
+
+    @property
+    @abstractmethod
+    def weights(self) -> Floats:
+        """alpha = (K + N)^-1 Y, n x M."""
+
+    @abstractmethod
+    def variance(self, query: Any) -> Floats:
+        """Posterior variance of f, the same for all functions."""
+
+    @abstractmethod
+    def _fit(self) -> None:
+        """Solve from scratch for the operator's rows."""
+
+    @abstractmethod
+    def _added(self, n: int) -> None:
+        """Rows n and later are new."""
+
+    @abstractmethod
+    def _removing(self, rows: Indices) -> None:
+        """These rows are about to go."""
+
+    @abstractmethod
+    def _removed(self) -> None:
+        """They are gone."""
+
+    @abstractmethod
+    def _retargeted(self) -> None:
+        """All targets may be other ones."""
+
+    def _make_predictor(self) -> Predictor:
+        return self.operator.predictor(self.weights)
+
+    def _system(self, v: Floats) -> Floats:
+        """(K + N) v."""
+        return self.operator.product(v) + self.noise[:, None] * v
+
+    def _residual_of(self, weights: Floats) -> float:
+        scale = np.linalg.norm(self.targets, axis=0)
+        error = np.linalg.norm(self._system(weights) - self.targets, axis=0)
+        return float((error / np.where(scale > 0.0, scale, 1.0)).max(initial=0.0))
+
+
+def by_blocks(function: Callable[[Any], Floats], query: Any, size: int = BLOCK_ROWS) -> Floats:
+    """Apply a function to the query in blocks of rows, so that what it builds (n x rows, S x rows) stays small."""
+    if len(query) <= size:
+        return function(query)
+    take = query.__getitem__ if isinstance(query, np.ndarray) else query.take
+    firsts = range(0, len(query), size)
+    return np.concatenate([function(take(np.arange(i, min(len(query), i + size)))) for i in firsts])

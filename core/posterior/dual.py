@@ -1,0 +1,71 @@
+"""Dual posterior: Cholesky of K + N, n x n. Any kernel; best for n up to a few thousand."""
+
+from typing import Any
+
+import numpy as np
+
+from core._types import Floats, Indices
+from core.linalg import Factor
+from core.posterior.base import GOOD_RESIDUAL, Posterior, by_blocks
+
+COLUMNS = 16  # of K at a time: two cache lines a table row
+
+
+class DualPosterior(Posterior):
+    """Appends and deletes rows of the factor in O(n^2)."""
+
+    name = "dual"
+
+    @property
+    def weights(self) -> Floats:
+        return self._weights
+
+    def variance(self, query: Any) -> Floats:
+        return by_blocks(self._variance, query)
+
+    def _variance(self, query: Any) -> Floats:
+        halves = self._factor.half_solve(self.operator.cross(query))
+        return np.maximum(self.operator.diagonal(query) - np.einsum("nb,nb->b", halves, halves), 0.0)
+
+    def _fit(self) -> None:
+        n = len(self.operator)
+        self._factor = Factor(n, self._fill)
+        self._weights = self._factor.solve(self.targets)
+        for _ in range(3):
+            if self._residual_of(self._weights) <= GOOD_RESIDUAL:
+                break
+            self._weights = self._weights + self._factor.solve(self.targets - self._system(self._weights))
+
+    def _fill(self, out: Floats) -> None:
+        n = len(self.operator)
+        for first in range(0, n, COLUMNS):
+            columns = np.arange(first, min(n, first + COLUMNS))
+            out[:n, columns] = self.operator.cross(self.operator.own(columns))
+        np.einsum("ii->i", out)[:n] += self.noise
+
+    def _added(self, n: int) -> None:
+        added = len(self.operator) - n
+        if added > max(8, n // 8):
+            return self._fit()
+        for i in range(n, n + added):
+            row = self.operator.own(np.array([i]))
+            column = self.operator.cross(row)[: i + 1, 0]
+            if not self._factor.append(column[:i], column[i] + self.noise[i]):
+                return self._fit()
+        self._retargeted()
+
+    def _removing(self, rows: Indices) -> None:
+        self._stale = len(rows) > max(8, len(self.operator) // 8)
+        if not self._stale:
+            for i in sorted(rows, reverse=True):
+                self._factor.delete(int(i))
+
+    def _removed(self) -> None:
+        if self._stale:
+            self._fit()
+        else:
+            self._retargeted()
+
+    def _retargeted(self) -> None:
+        self._weights = self._factor.solve(self.targets)
+

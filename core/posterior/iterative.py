@@ -1,0 +1,73 @@
+"""Iterative posterior: block CG on kernel products, when both n and S are large."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from core._types import Floats, Indices
+from core.linalg import CGResult, CoarsePreconditioner, HistogramOperator, block_cg
+from core.posterior.base import Posterior, by_blocks
+
+TOLERANCE = 1e-8
+MAX_ROUNDS = 2000
+BLOCK_ROWS = 32
+
+
+class IterativePosterior(Posterior):
+    """Each change solves again from the last weights. `rounds` and `converged` tell how that went."""
+
+    name = "iterative"
+    operator: HistogramOperator
+
+    @property
+    def weights(self) -> Floats:
+        return self._weights
+
+    def variance(self, query: Any) -> Floats:
+        return by_blocks(self._variance, query, BLOCK_ROWS)
+
+    def _variance(self, query: Any) -> Floats:
+        cross = self.operator.cross(query)
+        solved = self._solve(cross, None).x
+        return np.maximum(self.operator.diagonal(query) - np.einsum("nb,nb->b", cross, solved), 0.0)
+
+    def _fit(self) -> None:
+        self._weights = np.zeros_like(self.targets)
+        self._rows_changed()
+
+    def _added(self, n: int) -> None:
+        new = np.zeros((len(self.operator) - n, self._weights.shape[1]))
+        self._weights = np.concatenate([self._weights, new])
+        self._rows_changed()
+
+    def _removing(self, rows: Indices) -> None:
+        self._weights = np.delete(self._weights, rows, axis=0)
+
+    def _removed(self) -> None:
+        self._rows_changed()
+
+    def _retargeted(self) -> None:
+        if self._weights.shape != self.targets.shape:
+            self._weights = np.zeros_like(self.targets)
+        result = self._solve(self.targets, self._weights)
+        self._weights, self.rounds, self.converged = result.x, result.rounds, result.converged
+
+    def _rows_changed(self) -> None:
+        self._precondition = CoarsePreconditioner(self.operator.features(), self.noise)
+        self._retargeted()
+
+    def _solve(self, b: Floats, x: Floats | None) -> CGResult:
+        result = block_cg(
+            self._system, b, x, precondition=self._precondition, tolerance=TOLERANCE, max_rounds=MAX_ROUNDS
+        )
+        if not result.converged:
+            warnings.warn(
+                f"conjugate gradients stopped after {result.rounds} rounds at a relative residual of "
+                f"{result.residual:.1e}, not {TOLERANCE:g}: raise the noise, quantise to fewer levels, or choose "
+                'posterior="levels" or "dual" if memory allows',
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return result
