@@ -7,6 +7,7 @@ the output belongs to one thread, so results do not depend on how many threads t
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def over_cuts(run: Callable[[int, int], object], cuts: Sequence[int]) -> None:
         run(cuts[0], cuts[-1])
         return
     with ThreadPoolExecutor(len(cuts) - 2) as executor:
-        others = [executor.submit(run, lo, hi) for lo, hi in zip(cuts[1:-1], cuts[2:], strict=True)]
+        others = [executor.submit(run, lo, hi) for lo, hi in pairwise(cuts[1:])]
         run(cuts[0], cuts[1])
         for other in others:
             other.result()

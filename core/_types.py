@@ -1,9 +1,12 @@
 """Array types, by what they hold."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Dims = NDArray[np.int32]
-Codes = NDArray[np.uint16] | NDArray[np.uint32]
+Codes = NDArray[np.unsignedinteger[Any]]  # 16 or 32 bits
+Table = Any  # n x D numbers: a dense array or a scipy CSR matrix

@@ -23,7 +23,19 @@ class Search(NamedTuple):
     scale: Floats
 
 
-SEARCH = types.NamedTuple([INDICES, VECTOR, INDICES, INDICES, VECTOR], Search)
+SEARCH = types.NamedTuple([INDICES, VECTOR, INDICES, INDICES, VECTOR], Search)  # type: ignore[no-untyped-call]
+
+
+class Levels(NamedTuple):
+    """Levels in sorted order, with what a kernel makes of them."""
+
+    start: Indices  # D + 1
+    order: Indices  # S, level ids
+    values: Floats  # S
+    u: Floats  # S
+
+
+LEVELS = types.NamedTuple([INDICES, INDICES, VECTOR, VECTOR], Levels)  # type: ignore[no-untyped-call]
 
 
 @inline
@@ -67,23 +79,11 @@ def nearest(dims: Dims, values: Floats, search: Search, positions: Indices, lo: 
         positions[k] = a - 1 if a > search.start[d] else -1
 
 
-@kernel((INDICES, DIMS, VECTOR, INDICES, INDICES, VECTOR, BLOCK, INDEX, INDEX))
-def profile(
-    starts: Indices,
-    dims: Dims,
-    u: Floats,
-    level_start: Indices,
-    order: Indices,
-    sorted_u: Floats,
-    out: Floats,
-    lo: int,
-    hi: int,
-) -> None:
+@kernel((INDICES, DIMS, VECTOR, LEVELS, BLOCK, INDEX, INDEX))
+def profile(starts: Indices, dims: Dims, u: Floats, levels: Levels, out: Floats, lo: int, hi: int) -> None:
     """Kernel of rows lo to hi with each level: out[level, row - lo] = min(u of the row, u of the level)."""
     for i in range(lo, hi):
         for k in range(starts[i], starts[i + 1]):
             d = dims[k]
-            for p in range(level_start[d], level_start[d + 1]):
-                out[order[p], i - lo] = min(u[k], sorted_u[p])
-
-
+            for p in range(levels.start[d], levels.start[d + 1]):
+                out[levels.order[p], i - lo] = min(u[k], levels.u[p])

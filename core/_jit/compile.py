@@ -30,7 +30,7 @@ def kernel(*signatures: Signature) -> Callable[[F], F]:
     """
 
     def mark(function: F) -> F:
-        compiled = numba.njit(
+        compiled: Any = numba.njit(
             nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
         )(function)
         _KERNELS.append((compiled, signatures))
@@ -41,12 +41,13 @@ def kernel(*signatures: Signature) -> Callable[[F], F]:
 
 def inline(function: F) -> F:
     """Mark a helper that kernels call; it is compiled into them."""
-    return numba.njit(inline="always", error_model="numpy")(function)  # type: ignore[no-any-return]
+    compiled: Any = numba.njit(inline="always", error_model="numpy")(function)
+    return compiled  # type: ignore[no-any-return]
 
 
 def compile_all() -> int:
     """Compile every kernel, or load it from numba's cache; returns how many signatures are ready."""
-    if numba.config.DISABLE_JIT:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return 0
     for compiled, signatures in _KERNELS:
         for signature in signatures:

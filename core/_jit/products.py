@@ -1,5 +1,10 @@
 """Scatter, table, gather: the three passes of a kernel product (design, section 2)."""
 
+from typing import NamedTuple
+
+from numba import types
+
+from core._jit.coding import LEVELS, Levels
 from core._jit.compile import BLOCK, DIMS, INDEX, INDICES, NARROW, VECTOR, WIDE, kernel
 from core._types import Codes, Dims, Floats, Indices
 
@@ -8,11 +13,11 @@ _CODED = [(codes, INDICES) for codes in (NARROW, WIDE)]
 
 @kernel(*((*coded, BLOCK, BLOCK, INDEX, INDEX) for coded in _CODED))
 def scatter(codes: Codes, starts: Indices, v: Floats, out: Floats, lo: int, hi: int) -> None:
-    """out[code, :] += v[row, :] over all codes of all rows, for columns lo to hi (a thread owns its columns)."""
-    for i in range(starts.size - 1):
+    """out[code, :] += v[row, :] over all codes of rows lo to hi."""
+    for i in range(lo, hi):
         for k in range(starts[i], starts[i + 1]):
             c = codes[k]
-            for m in range(lo, hi):
+            for m in range(v.shape[1]):
                 out[c, m] += v[i, m]
 
 
@@ -62,49 +67,43 @@ def table(order: Indices, start: Indices, u: Floats, w: Floats, out: Floats) -> 
                 out[s, m] = below + u[s] * out[s, m]
 
 
-@kernel((INDICES, DIMS, VECTOR, VECTOR, INDICES, INDICES, INDICES, VECTOR, VECTOR, BLOCK, BLOCK, INDEX, INDEX))
-def interpolate(
-    starts: Indices,
-    dims: Dims,
-    values: Floats,
-    u: Floats,
-    positions: Indices,
-    level_start: Indices,
-    order: Indices,
-    level_values: Floats,
-    level_u: Floats,
-    table: Floats,
-    out: Floats,
-    lo: int,
-    hi: int,
-) -> None:
-    """Gather for raw rows: the table is linear in u between levels, zero at zero, constant above the top level.
+class Located(NamedTuple):
+    """Raw rows with the nearest level of each entry."""
 
-    `positions` are the nearest levels; `level_values` and `level_u` are in sorted order, `table` is by level id.
-    """
+    starts: Indices  # n + 1
+    dims: Dims  # nnz
+    values: Floats  # nnz
+    u: Floats  # nnz
+    positions: Indices  # nnz, in sorted order; -1 for zero
+
+
+LOCATED = types.NamedTuple([INDICES, DIMS, VECTOR, VECTOR, INDICES], Located)  # type: ignore[no-untyped-call]
+
+
+@kernel((LOCATED, LEVELS, BLOCK, BLOCK, INDEX, INDEX))
+def interpolate(rows: Located, levels: Levels, table: Floats, out: Floats, lo: int, hi: int) -> None:
+    """Gather for raw rows: the table is linear in u between levels, zero at zero, constant above the top level."""
     columns = table.shape[1]
     for i in range(lo, hi):
         for m in range(columns):
             out[i, m] = 0.0
-        for k in range(starts[i], starts[i + 1]):
-            d = dims[k]
-            first = level_start[d]
-            if first == level_start[d + 1]:
-                continue
-            p = max(positions[k], first - 1)
-            if p >= first and level_values[p] > values[k]:
+        for k in range(rows.starts[i], rows.starts[i + 1]):
+            first = levels.start[rows.dims[k]]
+            end = levels.start[rows.dims[k] + 1]
+            p = max(rows.positions[k], first - 1)
+            if p >= first and levels.values[p] > rows.values[k]:
                 p -= 1
-            below = level_u[p] if p >= first else 0.0
-            if p + 1 < level_start[d + 1]:
-                gap = level_u[p + 1] - below
-                t = (u[k] - below) / gap if gap > 0.0 else 0.0
-                above = order[p + 1]
+            t = 0.0  # how far between the levels p and p + 1
+            if p + 1 < end:
+                below = levels.u[p] if p >= first else 0.0
+                gap = levels.u[p + 1] - below
+                if gap > 0.0:
+                    t = (rows.u[k] - below) / gap
+                above = levels.order[p + 1]
                 for m in range(columns):
                     out[i, m] += t * table[above, m]
-            else:
-                t = 0.0
             if p >= first:
-                s = order[p]
+                s = levels.order[p]
                 for m in range(columns):
                     out[i, m] += (1.0 - t) * table[s, m]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from core._types import Floats
+from core._types import Floats, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +22,14 @@ class Complement:
     high: Floats  # D
 
     @classmethod
-    def of(cls, x: Floats | sp.csr_matrix | sp.csr_array) -> "Complement":
+    def of(cls, x: Table) -> "Complement":
         """The range of each column."""
         low, high = x.min(axis=0), x.max(axis=0)
         if sp.issparse(low):
             low, high = low.toarray().ravel(), high.toarray().ravel()
         return cls(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
 
-    def __call__(self, x: Floats | sp.csr_matrix | sp.csr_array) -> Floats:
+    def __call__(self, x: Table) -> Floats:
         dense = x.toarray() if sp.issparse(x) else x
         # Halves, so that the range of huge values does not overflow.
         span = self.high / 2 - self.low / 2

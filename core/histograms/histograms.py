@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from core._types import Floats
+from core._types import Codes, Table
 from core.histograms.levels import LevelTable
 from core.histograms.quantise import LevelRule, choose_levels, distinct_values, level_limit
 from core.histograms.raw import RawRows, raw_blocks
@@ -17,7 +17,7 @@ def code_rows(rows: RawRows, levels: LevelTable) -> CodedRows:
     positions = levels.nearest(rows)
     kept = positions >= 0
     kept_before = np.concatenate(([0], np.cumsum(kept)))
-    codes = levels.order.astype(code_type(len(levels)))[positions if kept.all() else positions[kept]]
+    codes: Codes = levels.order.astype(code_type(len(levels)))[positions if kept.all() else positions[kept]]
     return CodedRows.of(codes, kept_before[rows.starts])
 
 
@@ -35,7 +35,7 @@ class Histograms:
     quantised: bool = False  # whether some stored value is not its level
 
     @classmethod
-    def of(cls, x: Floats | sp.csr_matrix | sp.csr_array, rule: LevelRule = None) -> "Histograms":
+    def of(cls, x: Table, rule: LevelRule = None) -> "Histograms":
         """Choose levels from the rows of a valid dense or CSR matrix, and code them."""
         blocks = list(raw_blocks(x)) if _is_small(x) else None
         distinct = distinct_values(blocks or raw_blocks(x))
@@ -51,10 +51,10 @@ class Histograms:
         self.levels = self.levels.insert(*self.levels.unseen(rows))
         coded = code_rows(rows, self.levels)
         self.rows.append(coded)
-        self.quantised = self.quantised or self.levels.limit is not None
+        self.quantised = self.quantised or not np.array_equal(self.levels.values[coded.codes], rows.values)
         return coded
 
 
-def _is_small(x: Floats | sp.csr_matrix | sp.csr_array) -> bool:
+def _is_small(x: Table) -> bool:
     # Converting twice costs a little time, holding all raw blocks costs twice the memory of the data.
     return int(x.nnz if sp.issparse(x) else x.size) < 1 << 24

@@ -37,16 +37,16 @@ def _merge(a: tuple[Floats, Indices], b: tuple[Floats, Indices]) -> tuple[Floats
 
 
 def level_limit(rule: LevelRule, distinct: Distinct) -> int | None:
-    """Levels a dimension may have under this rule; None when nothing needs to be quantised by "auto" either.
+    """Levels a dimension may have under this rule, now and when rows are added; None: any number.
 
-    >>> level_limit("auto", [(np.arange(1.0, 9.0), np.ones(8, dtype=np.int64))]) is None
-    True
+    >>> level_limit("auto", [(np.arange(1.0, 9.0), np.ones(8, dtype=np.int64))])
+    8192
     """
     if rule != "auto":
         return rule
     sizes = np.sort([len(values) for values, _ in distinct])
     if sizes.sum() <= AUTO_LEVELS:
-        return None
+        return max(int(sizes[-1]), AUTO_LEVELS // len(sizes))
     # Dimensions with few values keep them all; what they leave over is shared by the others.
     left = AUTO_LEVELS - np.concatenate(([0], np.cumsum(sizes)[:-1]))
     share = left // np.arange(len(sizes), 0, -1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from core._types import Dims, Floats, Indices
+from core._types import Dims, Floats, Indices, Table
 
 BLOCK_ROWS = 1 << 17
 
@@ -45,7 +45,7 @@ def entries_of(starts: Indices, rows: Indices) -> tuple[Indices, Indices]:
     return entries, taken
 
 
-def raw_rows(x: Floats | sp.csr_matrix | sp.csr_array) -> RawRows:
+def raw_rows(x: Table) -> RawRows:
     """Sparse rows with the constant dimension from a dense or CSR block of valid numbers.
 
     >>> rows = raw_rows(np.array([[0.0, 2.0], [1.0, 0.0]]))
@@ -82,7 +82,7 @@ def _from_csr(x: sp.csr_array) -> RawRows:
     return RawRows(starts, dims, values, width + 1)
 
 
-def raw_blocks(x: Floats | sp.csr_matrix | sp.csr_array) -> Iterator[RawRows]:
+def raw_blocks(x: Table) -> Iterator[RawRows]:
     """The same in blocks of rows, so that large data are not held twice."""
     for first in range(0, x.shape[0], BLOCK_ROWS):
         yield raw_rows(x[first : first + BLOCK_ROWS])

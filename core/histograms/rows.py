@@ -72,8 +72,12 @@ class CodedRows:
 
     def remove(self, rows: Indices) -> None:
         """Drop the rows with these numbers; the others move up. Arrays taken before keep the old rows."""
-        kept = self.take(np.delete(np.arange(self._n), rows))
-        self._codes, self._starts, self._n = kept._codes, kept._starts, kept._n
+        kept = np.ones(self._n, dtype=bool)
+        kept[rows] = False
+        lengths = np.diff(self.starts)
+        self._codes = self.codes[np.repeat(kept, lengths)]
+        self._starts = np.concatenate(([0], np.cumsum(lengths[kept])))
+        self._n = len(self._starts) - 1
 
 
 def _with_room(buffer: NDArray[Any], used: int, needed: int) -> NDArray[Any]:

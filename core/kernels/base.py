@@ -1,13 +1,32 @@
 """What all kernels share: weights for groups of dimensions, a constant term, and a flat vector of parameters."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from core._types import Floats, Indices
 
 POSITIVE = (1e-6, 1e6)
+
+
+def group_weights(weights: Any, groups: Any, n_dims: int) -> tuple[Floats, Indices]:
+    """Weights of groups and the group of each dimension, from what a user gives.
+
+    >>> [part.tolist() for part in group_weights([2.0, 0.0], [0, 0, 1], 3)]
+    [[2.0, 0.0], [0, 0, 1]]
+    """
+    if groups is None:
+        groups = np.zeros(n_dims) if weights is None else np.arange(n_dims)
+    numbers = np.asarray(groups)
+    if numbers.shape != (n_dims,) or (numbers != numbers.astype(np.int64)).any() or numbers.min(initial=0) < 0:
+        raise ValueError(f"groups must hold one group number from 0 on for each of the {n_dims} columns")
+    numbers = numbers.astype(np.int64)
+    n_groups = int(numbers.max(initial=0)) + 1
+    values = np.ones(n_groups) if weights is None else np.asarray(weights, dtype=np.float64)
+    if values.shape != (n_groups,) or not np.isfinite(values).all() or values.min(initial=0.0) < 0.0:
+        raise ValueError(f"weights must hold {n_groups} finite numbers of at least 0; got {weights!r}")
+    return values, numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +57,7 @@ class Kernel:
 
     def with_theta(self, theta: Floats) -> Self:
         """The same kernel with other parameters, in the order of `names`."""
-        scalars = dict(zip((*self.own, "bias"), map(float, theta), strict=False))
+        scalars: dict[str, Any] = dict(zip((*self.own, "bias"), map(float, theta), strict=False))
         return replace(self, weights=np.asarray(theta[len(scalars) :], dtype=np.float64), **scalars)
 
     @property

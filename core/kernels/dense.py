@@ -19,11 +19,13 @@ class LinearKernel(Kernel):
 
     def cross(self, a: Floats, b: Floats) -> Floats:
         """Kernel values, len(a) x len(b)."""
-        return (a * self.dim_weights) @ b.T + self.bias
+        values: Floats = (a * self.dim_weights) @ b.T + self.bias
+        return values
 
     def diagonal(self, a: Floats) -> Floats:
         """Kernel of each row with itself."""
-        return np.einsum("nd,nd,d->n", a, a, self.dim_weights) + self.bias
+        values: Floats = np.einsum("nd,nd,d->n", a, a, self.dim_weights) + self.bias
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,8 @@ class RBFKernel(Kernel):
         middle = b.mean(axis=0) if len(b) else 0.0
         a, b = (a - middle) * root, (b - middle) * root
         distances = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * (a @ b.T)
-        return np.exp(-np.maximum(distances, 0.0)) + self.bias
+        values: Floats = np.exp(-np.maximum(distances, 0.0)) + self.bias
+        return values
 
     def diagonal(self, a: Floats) -> Floats:
         """Kernel of each row with itself."""

@@ -48,6 +48,6 @@ class IntersectionKernel(Kernel):
                     return values**self.eta
                 case "exp":  # written so that values up to 1 never overflow, whatever eta
                     lower = np.expm1(-self.eta * values) / np.expm1(-self.eta)
-                    return np.exp(self.eta * (values - 1.0)) * lower
+                    return np.asarray(np.exp(self.eta * (values - 1.0)) * lower)
                 case None:
                     return values

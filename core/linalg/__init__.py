@@ -6,6 +6,7 @@ from core.linalg.coarse import CoarsePreconditioner
 from core.linalg.dense_operator import DenseOperator
 from core.linalg.features import LevelFeatures
 from core.linalg.histogram_operator import HistogramOperator, LookupTable
+from core.linalg.kernel_error import KernelError, kernel_error
 from core.linalg.level_system import LevelSystem
 from core.linalg.operator import Operator, Predictor, Query
 
@@ -15,6 +16,7 @@ __all__ = [
     "DenseOperator",
     "Factor",
     "HistogramOperator",
+    "KernelError",
     "LevelFeatures",
     "LevelSystem",
     "LookupTable",
@@ -22,4 +24,5 @@ __all__ = [
     "Predictor",
     "Query",
     "block_cg",
+    "kernel_error",
 ]

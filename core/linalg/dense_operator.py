@@ -20,7 +20,9 @@ class DensePredictor:
 
     def __call__(self, query: Floats, *, quantised: bool = False) -> Floats:  # noqa: ARG002
         blocks = (query[i : i + BLOCK_ROWS] for i in range(0, len(query), BLOCK_ROWS))
-        return np.vstack([np.empty((0, self.v.shape[1])), *(self.kernel.cross(block, self.x) @ self.v for block in blocks)])
+        return np.vstack(
+            [np.empty((0, self.v.shape[1])), *(self.kernel.cross(block, self.x) @ self.v for block in blocks)]
+        )
 
 
 class DenseOperator:

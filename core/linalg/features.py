@@ -25,6 +25,7 @@ class LevelFeatures:
 
     @property
     def size(self) -> int:
+        """S."""
         return len(self.u)
 
     @cached_property
@@ -77,11 +78,10 @@ class LevelFeatures:
         dims = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         over_balanced(
             lambda lo, hi: counting.add_columns_above(counts, self.start, lo, hi),
-            np.diff(self.start) * (self.size - self.start[:-1]).astype(np.float64),
+            (np.diff(self.start) * (self.size - self.start[:-1])).astype(np.float64),
         )
         over_balanced(
             lambda lo, hi: counting.add_rows_above(counts, self.start, dims, lo, hi),
-            np.arange(self.size, 0.0, -1.0),
+            np.arange(self.size, 0, -1).astype(np.float64),
         )
         return counts
-

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core._jit import coding, products
+from core._jit.coding import Levels
 from core._parallel import over_slices
 from core._types import Floats, Indices
 from core.histograms import CodedRows, Histograms, LevelTable, RawRows
@@ -39,23 +40,10 @@ class LookupTable:
             )
         else:
             u = self.kernel.apply(query.values, query.dims)
-            sorted_u = self.u[levels.order]
+            rows = products.Located(query.starts, query.dims, query.values, u, positions)
+            known = Levels(levels.start, levels.order, levels.sorted_values, self.u[levels.order])
             over_slices(
-                lambda lo, hi: products.interpolate(
-                    query.starts,
-                    query.dims,
-                    query.values,
-                    u,
-                    positions,
-                    levels.start,
-                    levels.order,
-                    levels.sorted_values,
-                    sorted_u,
-                    table,
-                    out,
-                    lo,
-                    hi,
-                ),
+                lambda lo, hi: products.interpolate(rows, known, table, out, lo, hi),
                 len(query),
                 work,
             )
@@ -111,7 +99,8 @@ class HistogramOperator:
         else:
             dims, u = query.dims, self.kernel.apply(query.values, query.dims)
         out = np.zeros((len(levels), len(query)))
-        coding.profile(query.starts, dims, u, levels.start, levels.order, self.u[levels.order], out, 0, len(query))
+        known = Levels(levels.start, levels.order, levels.sorted_values, self.u[levels.order])
+        coding.profile(query.starts, dims, u, known, out, 0, len(query))
         return out
 
     def append(self, query: HistogramQuery) -> None:
@@ -143,4 +132,3 @@ class HistogramOperator:
 
     def _level_u(self) -> Floats:
         return self.kernel.apply(self.levels.values, self.levels.dims)
-

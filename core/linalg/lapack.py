@@ -16,7 +16,7 @@ _DOUBLES = POINTER(c_double)
 
 
 def _routine(module: str, name: str, *kinds: str) -> Any:
-    types = {"char": POINTER(c_char), "int": POINTER(c_int), "number": _DOUBLES, "array": _DOUBLES}
+    types: dict[str, Any] = {"char": POINTER(c_char), "int": POINTER(c_int), "number": _DOUBLES, "array": _DOUBLES}
     address = get_cython_function_address(f"scipy.linalg.cython_{module}", name)
     return ctypes.CFUNCTYPE(None, *(types[kind] for kind in kinds))(address)
 

@@ -22,6 +22,7 @@ class LevelSystem:
 
     @property
     def size(self) -> int:
+        """S."""
         return len(self.root_gap)
 
     @property
@@ -57,7 +58,7 @@ class LevelSystem:
         self._append(np.zeros(self.size + 1), np.sqrt(gap))
 
     def split(self, feature: int, lower_gap: float, upper_gap: float) -> None:
-        """Put a level below this feature's: the new feature gets the lower part of the gap, the old one keeps the rest."""
+        """A level below this feature's: the new feature gets the lower part of the gap, the old one keeps the rest."""
         counts = np.append(self._row(feature), self._counts[feature, feature])
         if self._factor is not None:
             angle = np.arctan2(np.sqrt(lower_gap), np.sqrt(upper_gap))
@@ -85,5 +86,5 @@ class LevelSystem:
     def _fill(self, out: Floats) -> None:
         over_balanced(
             lambda lo, hi: counting.scale_counts(self._counts, self.root_gap, 1.0, out, lo, hi),
-            np.arange(self.size, 0.0, -1.0),
+            np.arange(self.size, 0, -1).astype(np.float64),
         )

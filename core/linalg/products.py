@@ -3,8 +3,10 @@
 import numpy as np
 
 from core._jit import products
-from core._parallel import over_slices
+from core._parallel import GRAIN, over_cuts, over_slices
 from core._types import Codes, Floats, Indices
+
+PARTS = 4
 
 
 def scatter(codes: Codes, starts: Indices, v: Floats, n_levels: int) -> Floats:
@@ -14,9 +16,15 @@ def scatter(codes: Codes, starts: Indices, v: Floats, n_levels: int) -> Floats:
     [[1.0], [3.0]]
     """
     v = np.ascontiguousarray(v)
-    out = np.zeros((n_levels, v.shape[1]))
-    over_slices(lambda lo, hi: products.scatter(codes, starts, v, out, lo, hi), v.shape[1], len(codes) * v.shape[1] / 4)
-    return out
+    # The number of parts depends on the data only, so that the order of summation is the same on every machine.
+    parts = PARTS if len(codes) > max(PARTS * GRAIN / 4, 16 * n_levels) else 1
+    cuts = [len(v) * part // parts for part in range(parts + 1)]
+    sums = np.zeros((parts, n_levels, v.shape[1]))
+    over_cuts(
+        lambda part, _: products.scatter(codes, starts, v, sums[part], cuts[part], cuts[part + 1]), range(parts + 1)
+    )
+    total: Floats = sums.sum(axis=0) if parts > 1 else sums[0]
+    return total
 
 
 def gather(codes: Codes, starts: Indices, table: Floats) -> Floats:

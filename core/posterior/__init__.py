@@ -5,15 +5,18 @@ from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
 from core.posterior.levels import LevelPosterior
+from core.posterior.regression import LabelRegression, PosteriorRule
 
 __all__ = [
     "POSTERIORS",
     "Cost",
     "DualPosterior",
     "IterativePosterior",
+    "LabelRegression",
     "LevelPosterior",
     "Posterior",
     "PosteriorName",
+    "PosteriorRule",
     "choose",
     "costs",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from core._types import Floats, Indices
 from core.linalg import Operator, Predictor
 
-GOOD_RESIDUAL = 1e-10
+GOOD_RESIDUAL = 1e-9
 BLOCK_ROWS = 256
 
 
@@ -66,7 +66,17 @@ class Posterior(ABC):
 
     def residual(self) -> float:
         """Largest column of |(K + N) alpha - Y| / |Y|."""
-        return self._residual_of(self.weights)
+        scale = np.linalg.norm(self.targets, axis=0)
+        error = np.linalg.norm(self._system(self.weights) - self.targets, axis=0)
+        return float((error / np.where(scale > 0.0, scale, 1.0)).max(initial=0.0))
+
+    def _refine(self, correct: Callable[[], object]) -> None:
+        """Correct the solution while its residual, measured on the rows, is not good and at least halves."""
+        reached, before = self.residual(), np.inf
+        while GOOD_RESIDUAL < reached < before / 2:
+            correct()
+            self._predictor = None
+            reached, before = self.residual(), reached
 
     @property
     @abstractmethod
@@ -103,11 +113,6 @@ class Posterior(ABC):
     def _system(self, v: Floats) -> Floats:
         """(K + N) v."""
         return self.operator.product(v) + self.noise[:, None] * v
-
-    def _residual_of(self, weights: Floats) -> float:
-        scale = np.linalg.norm(self.targets, axis=0)
-        error = np.linalg.norm(self._system(weights) - self.targets, axis=0)
-        return float((error / np.where(scale > 0.0, scale, 1.0)).max(initial=0.0))
 
 
 def by_blocks(function: Callable[[Any], Floats], query: Any, size: int = BLOCK_ROWS) -> Floats:

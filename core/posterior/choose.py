@@ -61,5 +61,3 @@ def choose(operator: Operator, n_columns: int, max_memory: float) -> PosteriorNa
     if not fitting:
         return min(table, key=lambda name: table[name].memory)
     return min(fitting, key=lambda name: table[name].seconds)
-
-

@@ -6,7 +6,7 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.linalg import Factor
-from core.posterior.base import GOOD_RESIDUAL, Posterior, by_blocks
+from core.posterior.base import Posterior, by_blocks
 
 COLUMNS = 16  # of K at a time: two cache lines a table row
 
@@ -25,16 +25,17 @@ class DualPosterior(Posterior):
 
     def _variance(self, query: Any) -> Floats:
         halves = self._factor.half_solve(self.operator.cross(query))
-        return np.maximum(self.operator.diagonal(query) - np.einsum("nb,nb->b", halves, halves), 0.0)
+        explained: Floats = np.einsum("nb,nb->b", halves, halves)
+        return np.maximum(self.operator.diagonal(query) - explained, 0.0)
 
     def _fit(self) -> None:
         n = len(self.operator)
         self._factor = Factor(n, self._fill)
         self._weights = self._factor.solve(self.targets)
-        for _ in range(3):
-            if self._residual_of(self._weights) <= GOOD_RESIDUAL:
-                break
-            self._weights = self._weights + self._factor.solve(self.targets - self._system(self._weights))
+        self._refine(self._correct)
+
+    def _correct(self) -> None:
+        self._weights = self._weights + self._factor.solve(self.targets - self._system(self._weights))
 
     def _fill(self, out: Floats) -> None:
         n = len(self.operator)
@@ -45,14 +46,14 @@ class DualPosterior(Posterior):
 
     def _added(self, n: int) -> None:
         added = len(self.operator) - n
-        if added > max(8, n // 8):
-            return self._fit()
-        for i in range(n, n + added):
-            row = self.operator.own(np.array([i]))
-            column = self.operator.cross(row)[: i + 1, 0]
-            if not self._factor.append(column[:i], column[i] + self.noise[i]):
-                return self._fit()
-        self._retargeted()
+        if added <= max(8, n // 8) and all(self._append(i) for i in range(n, n + added)):
+            self._retargeted()
+        else:
+            self._fit()
+
+    def _append(self, i: int) -> bool:
+        column = self.operator.cross(self.operator.own(np.array([i])))[: i + 1, 0]
+        return self._factor.append(column[:i], column[i] + self.noise[i])
 
     def _removing(self, rows: Indices) -> None:
         self._stale = len(rows) > max(8, len(self.operator) // 8)
@@ -68,4 +69,3 @@ class DualPosterior(Posterior):
 
     def _retargeted(self) -> None:
         self._weights = self._factor.solve(self.targets)
-

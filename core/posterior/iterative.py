@@ -31,7 +31,8 @@ class IterativePosterior(Posterior):
     def _variance(self, query: Any) -> Floats:
         cross = self.operator.cross(query)
         solved = self._solve(cross, None).x
-        return np.maximum(self.operator.diagonal(query) - np.einsum("nb,nb->b", cross, solved), 0.0)
+        explained: Floats = np.einsum("nb,nb->b", cross, solved)
+        return np.maximum(self.operator.diagonal(query) - explained, 0.0)
 
     def _fit(self) -> None:
         self._weights = np.zeros_like(self.targets)

@@ -1,12 +1,12 @@
-"""Level-space posterior: everything in A = I + Phi^T N^-1 Phi, S x S (design, section 3). For any n while S is small."""
+"""Level-space posterior: all in A = I + Phi^T N^-1 Phi, S x S (design, section 3). For any n while S is small."""
 
 import numpy as np
 
 from core._jit import counting
 from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
-from core.linalg import HistogramOperator, LevelSystem, LookupTable
-from core.posterior.base import GOOD_RESIDUAL, Posterior, by_blocks
+from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, LookupTable
+from core.posterior.base import Posterior, by_blocks
 
 
 class LevelPosterior(Posterior):
@@ -18,6 +18,7 @@ class LevelPosterior(Posterior):
 
     name = "levels"
     operator: HistogramOperator
+    _w: Floats  # S x M
 
     @property
     def weights(self) -> Floats:
@@ -55,13 +56,11 @@ class LevelPosterior(Posterior):
         self._space = LevelSystem(features.counts(1.0 / self.noise), features.root_gap)
         self._sums = features.sums(self.targets / self.noise[:, None])
         self._solve()
-        for _ in range(3):
-            if self.residual() <= GOOD_RESIDUAL:
-                break
-            # Phi^T alpha - w is what A w lacks of Phi^T N^-1 Y, measured on the rows.
-            lack = features.project(self.weights) - self._w
-            self._w = self._w + self._space.solve(lack)
-            self._predictor = None
+        self._refine(lambda: self._correct(features))
+
+    def _correct(self, features: LevelFeatures) -> None:
+        # Phi^T alpha - w is what A w lacks of Phi^T N^-1 Y, measured on the rows.
+        self._w = self._w + self._space.solve(features.project(self.weights) - self._w)
 
     def _make_predictor(self) -> LookupTable:
         levels = self.operator.levels

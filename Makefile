@@ -1,0 +1,30 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: serve test bench lint clean
+
+serve: $(VENV)/ready
+	$(BIN)/asknext serve
+
+# The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
+test: lint
+	$(BIN)/pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "not jit" tests/core --cov --cov-fail-under=95
+
+bench: $(VENV)/ready
+	$(BIN)/python -m tests.benchmarks
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev,postgres]"
+	touch $@
