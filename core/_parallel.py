@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-
-from core._types import Floats
+from numpy.typing import NDArray
 
 GRAIN = 1_000_000  # entries of work below which a thread costs more than it saves
 
@@ -24,17 +24,18 @@ def threads() -> int:
 def over_slices(run: Callable[[int, int], object], n: int, work: float, *, limit: int | None = None) -> None:
     """Call `run(lo, hi)` so that the slices cover range(n), in as many threads as `work` entries are worth.
 
-    >>> import numpy as np
-    >>> out = np.zeros(5)
-    >>> over_slices(lambda lo, hi: out[lo:hi].fill(1.0), 5, work=5)
-    >>> out.sum()
-    np.float64(5.0)
+        >>> import numpy as np
+    from numpy.typing import NDArray
+        >>> out = np.zeros(5)
+        >>> over_slices(lambda lo, hi: out[lo:hi].fill(1.0), 5, work=5)
+        >>> out.sum()
+        np.float64(5.0)
     """
     parts = _parts(n, work, limit)
     over_cuts(run, [n * part // parts for part in range(parts + 1)])
 
 
-def over_balanced(run: Callable[[int, int], object], cost: Floats, *, limit: int | None = None) -> None:
+def over_balanced(run: Callable[[int, int], object], cost: NDArray[Any], *, limit: int | None = None) -> None:
     """Like `over_slices` over range(len(cost)), with slices of about equal total cost."""
     total = float(cost.sum())
     parts = _parts(len(cost), total, limit)

@@ -17,7 +17,8 @@ def code_rows(rows: RawRows, levels: LevelTable) -> CodedRows:
     positions = levels.nearest(rows)
     kept = positions >= 0
     kept_before = np.concatenate(([0], np.cumsum(kept)))
-    codes: Codes = levels.order.astype(code_type(len(levels)))[positions if kept.all() else positions[kept]]
+    ids: Codes = levels.order.astype(code_type(len(levels)))
+    codes = ids[positions if kept.all() else positions[kept]]
     return CodedRows.of(codes, kept_before[rows.starts])
 
 

@@ -61,7 +61,8 @@ class LevelTable:
         grid_start = np.concatenate(([0], np.cumsum(cells + 1)))
         below = np.concatenate(([0.0], self.sorted_values[:-1]))[: len(self)]
         below[self.start[:-1][cells > 0]] = 0.0
-        bounds = below / 2 + self.sorted_values / 2
+        # Half way between neighbouring floats may round down to the lower one, which must keep its own level.
+        bounds = np.maximum(below / 2 + self.sorted_values / 2, np.nextafter(below, np.inf))
         top = np.zeros(self.n_dims)
         top[cells > 0] = bounds[self.start[1:][cells > 0] - 1]
         with np.errstate(over="ignore"):

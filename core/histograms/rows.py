@@ -10,7 +10,7 @@ from core._types import Codes, Indices
 from core.histograms.raw import entries_of
 
 
-def code_type(n_levels: int) -> type[np.uint16] | type[np.uint32]:
+def code_type(n_levels: int) -> type[np.unsignedinteger[Any]]:
     """The smallest integer that holds every level id: reading codes is what products spend their time on."""
     return np.uint16 if n_levels <= 1 << 16 else np.uint32
 

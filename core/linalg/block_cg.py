@@ -34,7 +34,8 @@ def block_cg(
 
     The residual block is kept as Q C with Q orthonormal in the preconditioner's inner product, so that directions that
     have become dependent (or were from the start) drop out instead of breaking the recursion. Dropping is final, so
-    the recursion starts again from the true residual until that is small enough.
+    the recursion starts again from the true residual until that is small enough. The answer is never worse than the
+    start.
 
     >>> result = block_cg(lambda v: np.diag([1.0, 2.0, 4.0]) @ v, np.array([[1.0], [2.0], [4.0]]))
     >>> result.x.round(6).tolist(), result.converged
@@ -49,10 +50,11 @@ def block_cg(
     reached = _largest(residual)
     while reached > tolerance and rounds < max_rounds:
         before = reached
-        x, rounds = _descend(multiply, precondition, x, residual, tolerance, rounds, max_rounds)
-        residual = b - multiply(x)
-        reached = _largest(residual)
-        if not reached < before / 2:
+        moved, rounds = _descend(multiply, precondition, x, residual, tolerance, rounds, max_rounds)
+        residual = b - multiply(moved)
+        if _largest(residual) < before:
+            x, reached = moved, _largest(residual)
+        if not reached < 0.99 * before:
             break  # rounding, not rounds, is the limit
     return CGResult(x * scale, rounds, reached, reached <= tolerance)
 

@@ -19,8 +19,9 @@ class CoarsePreconditioner:
 
     def __init__(self, features: LevelFeatures, noise: Floats, size: int = COARSE_LEVELS) -> None:
         self._features = _coarser(features, size)
-        diagonal = _diagonal(features) - _diagonal(self._features)
-        self._d = noise + np.maximum(diagonal, 0.0)
+        diagonal = _diagonal(features)
+        # The inversion lemma subtracts; the floor keeps eight digits of the difference however small the noise is.
+        self._d = noise + np.maximum(diagonal - _diagonal(self._features), 1e-8 * diagonal)
         self._system = LevelSystem(self._features.counts(1.0 / self._d), self._features.root_gap)
 
     def __call__(self, r: Floats) -> Floats:

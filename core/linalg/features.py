@@ -62,26 +62,25 @@ class LevelFeatures:
         the leading part of a larger one, for features to come.
         """
         counts = with_room(self.size)
-        later = np.repeat(self.starts[1:], np.diff(self.starts)) - np.arange(len(self.codes))
-        cost = np.bincount(self.codes, later, minlength=self.size)
-        # In blocks of rows that stay in the cache, but not so few that writing out the columns is what costs.
         rows = len(self.starts) - 1
+        later = np.repeat(self.starts[1:], np.diff(self.starts)) - np.arange(len(self.codes))
+        cost: Floats = np.bincount(self.codes, later, minlength=self.size).astype(np.float64)
+        # In blocks of rows that stay in the cache, but not so few that writing out the columns is what costs.
         step = max(COUNT_ROWS, int(4 * self.size**2 * rows / max(cost.sum(), 1.0)))
-        for first in range(0, rows, step):
-            last = min(rows, first + step)
-            over_balanced(
-                lambda lo, hi, first=first, last=last: counting.count_pairs(  # type: ignore[misc]
-                    self.codes, self.starts, weights, counts, first, last, lo, hi
-                ),
-                cost * ((last - first) / rows),
-            )
+
+        def count(lo: int, hi: int) -> None:
+            for first in range(0, rows, step):
+                last = min(rows, first + step)
+                counting.count_pairs(self.codes, self.starts, weights, counts, first, last, lo, hi)
+
+        over_balanced(count, cost)
         dims = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         over_balanced(
             lambda lo, hi: counting.add_columns_above(counts, self.start, lo, hi),
-            (np.diff(self.start) * (self.size - self.start[:-1])).astype(np.float64),
+            np.diff(self.start) * (self.size - self.start[:-1]),
         )
         over_balanced(
             lambda lo, hi: counting.add_rows_above(counts, self.start, dims, lo, hi),
-            np.arange(self.size, 0, -1).astype(np.float64),
+            np.arange(self.size, 0, -1),
         )
         return counts

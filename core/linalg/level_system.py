@@ -86,5 +86,5 @@ class LevelSystem:
     def _fill(self, out: Floats) -> None:
         over_balanced(
             lambda lo, hi: counting.scale_counts(self._counts, self.root_gap, 1.0, out, lo, hi),
-            np.arange(self.size, 0, -1).astype(np.float64),
+            np.arange(self.size, 0, -1),
         )

@@ -77,7 +77,12 @@ class LabelRegression:
     def _fit(self) -> None:
         self.name = choose(self.operator, self.n_classes, self._max_memory) if self._rule == "auto" else self._rule
         self._chosen_at = len(self.labels)
-        self.posterior: Posterior = POSTERIORS[self.name](self.operator, self._targets(), self._noises())
+        try:
+            self.posterior: Posterior = POSTERIORS[self.name](self.operator, self._targets(), self._noises())
+        except MemoryError as error:
+            raise MemoryError(
+                f"posterior={self.name!r} does not fit into memory ({error}): use fewer levels, or another posterior"
+            ) from error
 
     def _targets(self) -> Floats:
         return np.where(self.labels[:, None] == np.arange(self.n_classes), 1.0, -1.0)

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.histograms import Histograms
+from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, level_limit
+from core.histograms.raw import raw_rows
+from tests.core.data import continuous, size
+from tests.strategies import histograms
+
+values = st.lists(st.floats(1e-150, 1e150), min_size=1, max_size=40, unique=True).map(sorted).map(np.array)
+
+
+@given(values, st.integers(1, 45), st.data())
+def test_levels_are_few_ascending_and_within_the_data(values, limit, data):
+    counts = np.array(data.draw(st.lists(st.integers(1, 9), min_size=len(values), max_size=len(values))))
+    levels = choose_levels(values, counts, limit)
+    assert 1 <= len(levels) <= limit
+    assert (np.diff(levels) > 0).all()
+    assert values[0] * (1 - 1e-12) <= levels[0]
+    assert levels[-1] <= values[-1] * (1 + 1e-12)
+    if len(values) <= limit:
+        assert np.array_equal(levels, values)
+
+
+def test_levels_have_less_error_than_equal_steps_and_than_quantiles():
+    rng = np.random.default_rng(0)
+    for sample in (rng.exponential(size=4000), rng.lognormal(sigma=2, size=4000), rng.random(4000)):
+        x = np.sort(sample)
+
+        def error(levels, x=x):
+            return np.mean(np.min(np.abs(x[:, None] - levels), axis=1) ** 2)
+
+        ours = error(choose_levels(x, np.ones(len(x), dtype=int), 20))
+        assert ours < 1.05 * error(np.linspace(x[0], x[-1], 20))
+        assert ours < 1.05 * error(np.quantile(x, (np.arange(20) + 0.5) / 20))
+
+
+@given(histograms(), histograms())
+def test_distinct_values_of_blocks_are_those_of_the_whole(x, more):
+    more = np.resize(more, (len(more), x.shape[1]))
+    both = np.vstack([x, more])
+    merged = distinct_values([raw_rows(x), raw_rows(more)])
+    for column, (found, counts) in zip(both.T, merged, strict=False):
+        expected, expected_counts = np.unique(column[column > 0], return_counts=True)
+        assert np.array_equal(found, expected)
+        assert np.array_equal(counts, expected_counts)
+
+
+def test_auto_keeps_everything_while_it_is_little():
+    x = continuous(50, 20)
+    assert len(Histograms.of(x, "auto").levels) == 1 + np.count_nonzero(x)
+
+
+@pytest.mark.parametrize("n_dims", [3, 30, 400])
+def test_auto_keeps_levels_in_the_thousands(n_dims):
+    x = continuous(size(4000, 4000), n_dims, density=0.9)
+    stored = Histograms.of(x, "auto")
+    assert stored.quantised
+    assert len(stored.levels) <= AUTO_LEVELS + 1
+    assert len(stored.levels) > 0.7 * AUTO_LEVELS
+
+
+def test_auto_spends_on_dimensions_that_need_it():
+    rich, poor = np.linspace(0.1, 1.0, 9000), np.array([0.5, 1.0])
+    limit = level_limit("auto", [(rich, np.ones(9000)), (poor, np.ones(2)), (poor, np.ones(2))])
+    assert limit == AUTO_LEVELS - 4
+
+
+def test_auto_bounds_what_later_rows_may_add():
+    stored = Histograms.of(continuous(5, 4, density=1.0), "auto")
+    for seed in range(1, 4):
+        stored.append(raw_rows(continuous(3000, 4, density=1.0, seed=seed)))
+    assert len(stored.levels) <= AUTO_LEVELS + 1
