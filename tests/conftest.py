@@ -1,6 +1,8 @@
 import numba
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("compiled", deadline=None, max_examples=60)
-settings.register_profile("interpreted", deadline=None, max_examples=15)
+# Contract tests are inherited, so one test function runs for several classes.
+shared = {"deadline": None, "suppress_health_check": [HealthCheck.differing_executors]}
+settings.register_profile("compiled", max_examples=60, **shared)
+settings.register_profile("interpreted", max_examples=15, **shared)
 settings.load_profile("interpreted" if numba.config.DISABLE_JIT else "compiled")

@@ -84,5 +84,5 @@ def _from_csr(x: sp.csr_array) -> RawRows:
 
 def raw_blocks(x: Table) -> Iterator[RawRows]:
     """The same in blocks of rows, so that large data are not held twice."""
-    for first in range(0, x.shape[0], BLOCK_ROWS):
+    for first in range(0, max(x.shape[0], 1), BLOCK_ROWS):
         yield raw_rows(x[first : first + BLOCK_ROWS])

@@ -53,13 +53,14 @@ def nearest_level(value, levels):
 
 
 def features(codes, start, u):
-    """Phi, row by row and level by level: sqrt(u_k - u_{k-1}) [x >= level k]."""
-    phi = np.zeros((len(codes), len(u)))
+    """[x >= level k] and Phi = sqrt(u_k - u_{k-1}) [x >= level k], row by row and level by level."""
+    held, phi = np.zeros((len(codes), len(u))), np.zeros((len(codes), len(u)))
     for i, row in enumerate(codes):
         for code in row:
             d = np.searchsorted(start, code, side="right") - 1
             below = 0.0
             for k in range(start[d], code + 1):
+                held[i, k] = 1.0
                 phi[i, k] = np.sqrt(u[k] - below)
                 below = u[k]
-    return phi
+    return held, phi

@@ -50,10 +50,7 @@ def test_nearest_finds_the_nearest_level_at_any_scale(levels, data):
 def test_insertion_keeps_ids_and_order(levels, data):
     table = LevelTable.of([values.astype(float) for values in levels])
     new = sorted(
-        {
-            (data.draw(st.integers(0, len(levels) - 1)), data.draw(positive))
-            for _ in range(data.draw(st.integers(0, 5)))
-        }
+        {(data.draw(st.integers(0, len(levels) - 1)), data.draw(positive)) for _ in range(data.draw(st.integers(0, 5)))}
         - {(d, float(v)) for d, values in enumerate(levels) for v in values}
     )
     dims, values = np.array([d for d, _ in new], dtype=np.int32), np.array([v for _, v in new])

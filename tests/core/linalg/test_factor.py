@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.linalg import Factor
+
+
+def spd(n, seed=0):
+    a = np.random.default_rng(seed).normal(size=(n, n))
+    return a @ a.T + n * np.eye(n)
+
+
+def factor_of(a):
+    return Factor(len(a), lambda out: np.copyto(out[: len(a), : len(a)], np.tril(a)))
+
+
+def matches(factor, a):
+    b = np.random.default_rng(1).normal(size=(len(a), 3))
+    return np.allclose(factor.solve(b), np.linalg.solve(a, b) if len(a) else b, atol=1e-10)
+
+
+@given(st.integers(0, 12), st.data())
+def test_the_factor_follows_its_matrix(n, data):
+    rng = np.random.default_rng(7)
+    a = spd(n)
+    factor = factor_of(a)
+    for step in data.draw(st.lists(st.sampled_from(["append", "delete", "update", "downdate"]), max_size=8)):
+        if step == "append":
+            column = rng.normal(size=len(a))
+            a = np.block([[a, column[:, None]], [column[None], np.array([[40.0]])]])
+            assert factor.append(column, 40.0)
+        elif len(a) and step == "delete":
+            j = data.draw(st.integers(0, len(a) - 1))
+            a = np.delete(np.delete(a, j, axis=0), j, axis=1)
+            factor.delete(j)
+        elif len(a):
+            v = rng.normal(size=len(a)) * (rng.random(len(a)) < 0.6)
+            sign = 1.0 if step == "update" else -0.01
+            a = a + sign * np.outer(v, v)
+            if sign > 0:
+                factor.update(v)
+            else:
+                assert factor.downdate(np.sqrt(-sign) * v)
+        assert factor.n == len(a)
+        assert matches(factor, a)
+    assert factor.log_determinant() == pytest.approx(np.linalg.slogdet(a)[1])
+
+
+def test_it_grows_beyond_its_buffer():
+    factor, a = factor_of(np.eye(2)), np.eye(2)
+    for i in range(100):
+        column = np.full(len(a), 0.01 * i / 100)
+        a = np.block([[a, column[:, None]], [column[None], np.array([[2.0]])]])
+        assert factor.append(column, 2.0)
+    assert matches(factor, a)
+
+
+def test_a_row_that_would_make_it_indefinite_is_refused_and_changes_nothing():
+    factor = factor_of(np.eye(2))
+    assert not factor.append(np.array([2.0, 0.0]), 1.0)
+    assert factor.n == 2
+    assert matches(factor, np.eye(2))
+
+
+def test_a_downdate_that_would_make_it_indefinite_is_reported():
+    assert not factor_of(np.eye(2)).downdate(np.array([0.0, 1.5]))
+
+
+def test_jitter_is_added_where_rounding_made_the_matrix_singular():
+    factor = factor_of(np.full((5, 5), 1e150))
+    assert 0.0 < factor.jitter < 1e-9
+    assert np.isfinite(factor.solve(np.ones((5, 1)))).all()
+
+
+def test_a_matrix_beyond_repair_is_an_error_that_says_what_to_do():
+    with pytest.raises(np.linalg.LinAlgError, match="raise the noise"):
+        factor_of(-np.eye(3))
+
+
+def test_half_solve():
+    a = spd(6)
+    assert np.allclose(factor_of(a).half_solve(np.eye(6)), np.linalg.inv(np.linalg.cholesky(a)))

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+from core.histograms import Histograms
+from core.kernels import IntersectionKernel
+from core.linalg import CoarsePreconditioner, HistogramOperator, LevelSystem
+from tests.core.data import continuous, size
+from tests.reference.dense import features as dense_features
+from tests.strategies import histograms
+
+
+def operator_of(x, rule=None):
+    kernel = IntersectionKernel(np.linspace(0.5, 2.0, x.shape[1]), np.arange(x.shape[1]), 0.4)
+    return HistogramOperator(Histograms.of(x, rule), kernel)
+
+
+def code_lists(features):
+    return [features.codes[a:b] for a, b in zip(features.starts[:-1], features.starts[1:], strict=True)]
+
+
+@given(histograms())
+def test_phi(x):
+    operator = operator_of(x)
+    features = operator.features()
+    held, phi = dense_features(code_lists(features), features.start, features.u)
+    rng = np.random.default_rng(0)
+    v, w, weights = rng.normal(size=(len(x), 2)), rng.normal(size=(features.size, 2)), rng.random(len(x)) + 0.1
+    scale = 1.0 + np.abs(phi).max() ** 2
+    assert np.allclose(phi @ phi.T, operator.cross(operator.rows), atol=1e-12 * scale)
+    assert np.allclose(features.expand(w), phi @ w, atol=1e-12 * scale)
+    assert np.allclose(features.project(v), phi.T @ v, atol=1e-12 * scale)
+    counts = features.counts(weights)[: features.size, : features.size]
+    assert np.allclose(np.tril(counts), np.tril(held.T @ (weights[:, None] * held)))
+
+
+def test_counts_are_sums_over_rows():
+    x = continuous(size(300, 30), 4, density=0.7)
+    features = operator_of(x, 5).features()
+    first, second = (np.arange(len(x)) < 11) * 1.0, (np.arange(len(x)) >= 11) * 1.0
+    total = features.counts(np.ones(len(x)))
+    assert np.allclose(features.counts(first) + features.counts(second), total)
+
+
+def test_blocks_of_rows_give_the_same_counts(monkeypatch):
+    from core.linalg import features as module
+
+    x = continuous(size(400, 40), 3)
+    features = operator_of(x, 4).features()
+    whole = features.counts(np.ones(len(x)))
+    monkeypatch.setattr(module, "COUNT_ROWS", 7)
+    assert np.array_equal(features.counts(np.ones(len(x))), whole)
+
+
+@pytest.mark.parametrize("kept", [3, 1000])
+def test_the_preconditioner_is_the_inverse_of_a_coarser_kernel(kept):
+    x = continuous(size(80, 25), 4)
+    operator, noise = operator_of(x), np.linspace(0.1, 0.2, len(x))
+    precondition = CoarsePreconditioner(operator.features(), noise, kept)
+    inverse = precondition(np.eye(len(x)))
+    assert np.allclose(inverse, inverse.T, atol=1e-9)
+    coarse = np.linalg.inv(inverse)
+    K = operator.cross(operator.rows) + np.diag(noise)
+    assert np.allclose(np.diag(coarse), np.diag(K), rtol=1e-6)
+    if kept == 1000:
+        assert np.allclose(coarse, K, atol=1e-6)
+    else:
+        assert (coarse <= K + 1e-6).all()  # values are rounded down
+
+
+@pytest.mark.parametrize("expected", [1, 1000])
+def test_the_level_system_follows_rows_and_levels(expected):
+    rng = np.random.default_rng(0)
+    held, gaps = (rng.random((6, 4)) < 0.5) * 1.0, np.array([1.0, 0.5, 2.0, 0.25])
+    held[:, 1] = np.maximum(held[:, 1], held[:, 0])
+
+    def matrix():
+        return np.eye(len(gaps)) + (held * np.sqrt(gaps)).T @ (held * np.sqrt(gaps))
+
+    counts = np.zeros((40, 40), order="F")
+    counts[:4, :4] = held.T @ held
+    system = LevelSystem(counts, np.sqrt(gaps))
+    assert np.allclose(system.solve(np.eye(4)), np.linalg.inv(matrix()))
+    system.expect(expected)  # carried along, or dropped and built again
+    system.append(3.0)
+    held, gaps = np.hstack([held, np.zeros((6, 1))]), np.append(gaps, 3.0)
+    system.split(2, 1.5, 0.5)
+    held, gaps = np.hstack([held, held[:, 2:3]]), np.append(gaps, 1.5)
+    gaps[2] = 0.5
+    system.add(np.array([5, 0, 2]), 1.0)
+    held = np.vstack([held, [1, 0, 1, 0, 0, 1]])
+    gone = np.flatnonzero(held[1])
+    system.add(gone, -1.0)
+    held = np.delete(held, 1, axis=0)
+    assert np.allclose(system.solve(np.eye(6)), np.linalg.inv(matrix()))
+    for _ in range(60):
+        system.append(1.0)
+    assert system.solve(np.ones((66, 1)))[-1, 0] == pytest.approx(1.0)

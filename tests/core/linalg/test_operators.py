@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.histograms import Histograms, code_rows, raw_rows
+from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
+from core.linalg import DenseOperator, HistogramOperator, kernel_error
+from tests.core.data import continuous, size, word_counts
+from tests.reference.dense import hik
+from tests.strategies import histograms
+
+TRANSFORMS = [(None, 1.0), ("power", 0.4), ("exp", 3.0)]
+
+
+def weighted(n_dims, transform=None, eta=1.0):
+    weights = np.linspace(0.0, 2.0, n_dims) if n_dims > 1 else np.ones(1)
+    return IntersectionKernel(weights, np.arange(n_dims), 0.3, transform, eta)
+
+
+def twin(kernel, a, b):
+    return hik(a, b, transform=kernel.transform, eta=kernel.eta, weights=kernel.dim_weights, bias=kernel.bias)
+
+
+@given(histograms(max_rows=10), st.integers(1, 3), st.sampled_from(TRANSFORMS))
+def test_products_and_predictions_equal_the_dense_kernel(x, columns, transform):
+    x = x / max(x.max(), 1.0)
+    kernel = weighted(x.shape[1], *transform)
+    operator = HistogramOperator(Histograms.of(x), kernel)
+    v = np.random.default_rng(0).normal(size=(len(x), columns))
+    K = twin(kernel, x, x)
+    assert np.allclose(operator.product(v), K @ v, atol=1e-12)
+    assert np.allclose(operator.cross(operator.rows), K, atol=1e-12)
+    assert np.allclose(operator.diagonal(operator.rows), np.diag(K), atol=1e-12)
+    # Between, on, below and above the levels.
+    other = np.vstack([x * 0.7, x, x * 1.2 + 0.01])
+    cross = twin(kernel, other, x)
+    assert np.allclose(operator.predictor(v)(raw_rows(other)), cross @ v, atol=1e-12)
+    assert np.allclose(operator.cross(raw_rows(other)), cross.T, atol=1e-12)
+    assert np.allclose(operator.diagonal(raw_rows(other)), np.diag(twin(kernel, other, other)), atol=1e-12)
+
+
+def test_a_quantised_prediction_is_the_exact_one_of_the_nearest_levels():
+    x = continuous(size(200, 20), 5)
+    operator = HistogramOperator(Histograms.of(x, 6), weighted(5, "power", 0.5))
+    predictor = operator.predictor(np.random.default_rng(1).normal(size=(len(x), 3)))
+    rows = raw_rows(continuous(size(100, 10), 5, seed=9))
+    coded = code_rows(rows, operator.levels)
+    assert np.allclose(predictor(rows, quantised=True), predictor(coded), atol=1e-12)
+    assert not np.allclose(predictor(rows), predictor(coded), atol=1e-6)
+
+
+def test_dimensions_that_no_training_row_has_count_for_nothing():
+    operator = HistogramOperator(Histograms.of(np.array([[1.0, 0.0]])), weighted(2))
+    predictor = operator.predictor(np.ones((1, 1)))
+    for quantised in (False, True):
+        assert predictor(raw_rows(np.array([[0.0, 5.0]])), quantised=quantised)[0, 0] == pytest.approx(0.3)
+
+
+def test_levels_inserted_later_change_no_product():
+    x, more = continuous(size(60, 12), 4), continuous(size(30, 6), 4, seed=5)
+    operator = HistogramOperator(Histograms.of(x), weighted(4))
+    operator.append(raw_rows(more))
+    operator.remove(np.array([1, 5]))
+    rows = np.delete(np.vstack([x, more]), [1, 5], axis=0)
+    v = np.random.default_rng(0).normal(size=(len(rows), 2))
+    assert np.allclose(operator.product(v), twin(operator.kernel, rows, rows) @ v, atol=1e-12)
+
+
+def test_a_predictor_stays_what_it_was_when_the_operator_changes():
+    x = continuous(size(60, 12), 4)
+    dense = DenseOperator(x, RBFKernel(np.ones(1), np.zeros(4, dtype=int), 0.0))
+    coded = HistogramOperator(Histograms.of(x), weighted(4))
+    for operator, query in ((dense, x[:5]), (coded, raw_rows(x[:5]))):
+        predictor = operator.predictor(np.ones((len(x), 2)))
+        before = predictor(query)
+        operator.append(query)
+        operator.remove(np.array([0, 3]))
+        assert np.array_equal(predictor(query), before)
+
+
+@pytest.mark.parametrize("kernel", [RBFKernel, LinearKernel])
+def test_dense_operator(kernel):
+    rng = np.random.default_rng(0)
+    x, more = rng.normal(size=(9, 3)), rng.normal(size=(4, 3))
+    operator = DenseOperator(x, kernel(np.ones(1), np.zeros(3, dtype=int), 0.5))
+    for row in more:
+        operator.append(row[None])
+    operator.remove(np.array([2]))
+    rows = np.delete(np.vstack([x, more]), 2, axis=0)
+    K = operator.kernel.cross(rows, rows)
+    v = rng.normal(size=(len(rows), 2))
+    assert np.allclose(operator.product(v), K @ v)
+    assert np.allclose(operator.cross(more), operator.kernel.cross(rows, more))
+    assert np.allclose(operator.own(np.array([0, 1])), rows[:2])
+
+
+@pytest.mark.jit
+def test_products_of_many_rows_do_not_depend_on_the_number_of_threads(monkeypatch):
+    import core._parallel
+
+    x, _ = word_counts(40_000, 150, 4)
+    operator = HistogramOperator(Histograms.of(x), weighted(150))
+    v = np.random.default_rng(0).normal(size=(len(x), 3))
+    results = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(core._parallel, "threads", lambda threads=threads: threads)
+        features = operator.features()
+        results.append((operator.product(v), features.counts(np.ones(len(x))), features.sums(v)))
+    for other in results[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_the_kernel_error_of_quantisation_is_reported():
+    x = continuous(size(300, 40), 6)
+    kernel = weighted(6)
+    errors = [kernel_error(x, Histograms.of(x, q), kernel).mean for q in (2, 8, 32)]
+    assert errors[0] > 2 * errors[1] > 4 * errors[2] > 0.0
+    assert kernel_error(x, Histograms.of(x, None), kernel).max == 0.0
+    # Against a direct computation, on all rows (fewer than the sample).
+    few = x[:50]
+    stored = Histograms.of(few, 4)
+    values = np.zeros((len(few), 7))
+    for i in range(len(few)):
+        codes = stored.rows.codes[stored.rows.starts[i] : stored.rows.starts[i + 1]]
+        values[i, stored.levels.dims[codes]] = stored.levels.values[codes]
+    exact, coarse = twin(kernel, few, few), twin(kernel, values[:, :6], values[:, :6])
+    error = kernel_error(few, stored, kernel)
+    assert error.max == pytest.approx(np.abs(exact - coarse).max())
+    assert error.mean == pytest.approx(np.abs(exact - coarse).mean())
+    assert error.relative == pytest.approx(np.abs(exact - coarse).mean() / exact.mean())

@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from core.kernels import LinearKernel, RBFKernel
+from core.linalg import DenseOperator
+from core.posterior import DualPosterior
+from tests.core.posterior.contract import PosteriorContract
+from tests.reference.dense import DenseGP, targets
+
+
+class TestDual(PosteriorContract):
+    name = "dual"
+
+
+@pytest.mark.parametrize("kernel", [RBFKernel, LinearKernel])
+def test_dense_kernels(kernel):
+    rng = np.random.default_rng(0)
+    x, y, query = rng.normal(size=(30, 4)), rng.integers(0, 3, 30), rng.normal(size=(9, 4))
+    kernel = kernel(np.ones(1), np.zeros(4, dtype=int), 0.5)
+    posterior = DualPosterior(DenseOperator(x[:25], kernel), targets(y[:25], 3), np.full(25, 0.2))
+    for i in range(25, 30):
+        posterior.add(x[i : i + 1], targets(y[i : i + 1], 3), np.array([0.2]))
+    posterior.remove(np.array([3, 17]))
+    x, y = np.delete(x, [3, 17], axis=0), np.delete(y, [3, 17])
+    twin = DenseGP(kernel.cross(x, x), targets(y, 3), np.full(28, 0.2))
+    assert np.allclose(posterior.means(query), twin.means(kernel.cross(x, query)), atol=1e-10)
+    expected = twin.variance(kernel.cross(x, query), kernel.diagonal(query))
+    assert np.allclose(posterior.variance(query), expected, atol=1e-10)

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from core.histograms import Histograms, raw_rows
+from core.kernels import IntersectionKernel, RBFKernel
+from core.linalg import DenseOperator, HistogramOperator
+from core.posterior import POSTERIORS, LabelRegression, choose, costs
+from tests.core.data import size, word_counts
+from tests.reference.dense import DenseGP, hik, targets
+
+GIB = 2**30
+
+
+def model(x, y, n_classes, **settings):
+    kernel = IntersectionKernel(np.ones(1), np.zeros(x.shape[1], dtype=int), 0.5)
+    return LabelRegression(HistogramOperator(Histograms.of(x), kernel), y, n_classes, noise=0.1, **settings)
+
+
+@pytest.mark.parametrize("rule", POSTERIORS)
+def test_balance_gives_each_class_noise_in_proportion_to_its_size(rule):
+    x, y = word_counts(size(90, 24), 8, 3)
+    y = np.where(np.arange(len(y)) % 4 == 0, y, 0)  # mostly class 0
+    fitted = model(x[:-4], y[:-4], 3, balance=True, rule=rule)
+    fitted.add(raw_rows(x[-4:]), y[-4:])
+    fitted.remove(np.array([2, 3]))
+    x, y = np.delete(x, [2, 3], axis=0), np.delete(y, [2, 3])
+    sizes = np.bincount(y, minlength=3)
+    twin = DenseGP(hik(x, x, bias=0.5), targets(y, 3), 0.1 * 3 * sizes[y] / len(y))
+    expected = twin.means(hik(x, x[:9], bias=0.5))
+    assert np.allclose(fitted.posterior.means(raw_rows(x[:9])), expected, atol=1e-6)
+    y = y[::-1].copy()
+    fitted.relabel(y, 3)
+    twin = DenseGP(twin.K, targets(y, 3), 0.1 * 3 * sizes[y] / len(y))
+    assert np.allclose(fitted.posterior.means(raw_rows(x[:9])), twin.means(hik(x, x[:9], bias=0.5)), atol=1e-6)
+
+
+def test_probabilities_sum_to_one_even_when_every_class_is_unlikely():
+    x, y = word_counts(20, 5, 4)
+    fitted = model(x, y, 4, rule="dual")
+    fitted.noise = 1e-300
+    probabilities = fitted.probabilities(raw_rows(x))
+    assert np.allclose(probabilities.sum(axis=1), 1.0)
+    assert np.array_equal(probabilities.argmax(axis=1), fitted.posterior.means(raw_rows(x)).argmax(axis=1))
+
+
+def test_the_choice_of_a_posterior_is_looked_at_again_as_labels_double():
+    x, y = word_counts(size(300, 60), 3, 2, words=4)
+    growing = model(x[:2], y[:2], 2)
+    names = [growing.name]
+    for i in range(2, len(x)):
+        growing.add(raw_rows(x[i : i + 1]), y[i : i + 1])
+        names.append(growing.name)
+    assert names[0] == "dual"
+    assert names[-1] == "levels"
+
+
+@pytest.mark.parametrize(
+    ("n", "levels", "nnz", "memory", "expected"),
+    [
+        (500, 6000, 64_000, 4, "dual"),
+        (50_000, 6_000, 6_400_000, 4, "levels"),
+        (1_000_000, 1_000, 54_000_000, 4, "levels"),
+        (50_000, 400_000, 6_400_000, 4, "iterative"),
+        (20_000, 15_000, 2_500_000, 1, "iterative"),
+    ],
+)
+def test_the_cheapest_posterior_that_fits(n, levels, nnz, memory, expected):
+    table = costs(n, levels, nnz, 10)
+    fitting = {name: cost for name, cost in table.items() if cost.memory <= memory * GIB}
+    assert min(fitting, key=lambda name: fitting[name].seconds) == expected
+
+
+def test_the_chooser_knows_kernels_and_memory():
+    x, _ = word_counts(size(400, 80), 4, 2, words=5)
+    kernel = IntersectionKernel(np.ones(1), np.zeros(4, dtype=int), 0.5)
+    operator = HistogramOperator(Histograms.of(x), kernel)
+    assert choose(operator, 2, GIB) == "levels"
+    assert choose(operator, 2, 1.0) == "levels"  # nothing fits into one byte: what needs least
+    assert choose(DenseOperator(x, RBFKernel(np.ones(1), np.zeros(4, dtype=int), 0.0)), 2, GIB) == "dual"
+
+
+def test_what_does_not_fit_into_memory_is_an_error_that_says_what_to_do(monkeypatch):
+    x, y = word_counts(10, 4, 2)
+
+    def full(self):
+        raise MemoryError("60 GiB")
+
+    monkeypatch.setattr(POSTERIORS["dual"], "_fit", full)
+    with pytest.raises(MemoryError, match="60 GiB.*use fewer levels"):
+        model(x, y, 2, rule="dual")
