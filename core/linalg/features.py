@@ -41,7 +41,7 @@ class LevelFeatures:
 
     def expand(self, w: Floats) -> Floats:
         """Phi w, n x M."""
-        table = self.root_gap[:, None] * w
+        table = np.ascontiguousarray(self.root_gap[:, None] * w)
         counting.prefix_sums(self._order, self.start, table)
         return gather(self.codes, self.starts, table)
 

@@ -64,7 +64,7 @@ class LevelPosterior(Posterior):
 
     def _make_predictor(self) -> LookupTable:
         levels = self.operator.levels
-        table = (self._space.root_gap[:, None] * self._w)[self._feature]
+        table = np.ascontiguousarray((self._space.root_gap[:, None] * self._w)[self._feature])
         counting.prefix_sums(levels.order, levels.start, table)
         return self.operator.lookup(table)
 

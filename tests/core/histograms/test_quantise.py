@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from core.histograms import Histograms
 from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, level_limit
 from core.histograms.raw import raw_rows
-from tests.core.data import continuous, size
+from tests.core.data import continuous
 from tests.strategies import histograms
 
 values = st.lists(st.floats(1e-150, 1e150), min_size=1, max_size=40, unique=True).map(sorted).map(np.array)
@@ -53,9 +53,10 @@ def test_auto_keeps_everything_while_it_is_little():
     assert len(Histograms.of(x, "auto").levels) == 1 + np.count_nonzero(x)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("n_dims", [3, 30, 400])
 def test_auto_keeps_levels_in_the_thousands(n_dims):
-    x = continuous(size(4000, 4000), n_dims, density=0.9)
+    x = continuous(4000, n_dims, density=0.9)
     stored = Histograms.of(x, "auto")
     assert stored.quantised
     assert len(stored.levels) <= AUTO_LEVELS + 1

@@ -112,7 +112,7 @@ def test_products_of_many_rows_do_not_depend_on_the_number_of_threads(monkeypatc
 
 
 def test_the_kernel_error_of_quantisation_is_reported():
-    x = continuous(size(300, 40), 6)
+    x = continuous(size(300, 80), 6)
     kernel = weighted(6)
     errors = [kernel_error(x, Histograms.of(x, q), kernel).mean for q in (2, 8, 32)]
     assert errors[0] > 2 * errors[1] > 4 * errors[2] > 0.0
