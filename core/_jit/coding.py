@@ -41,7 +41,7 @@ LEVELS = types.NamedTuple([INDICES, INDICES, VECTOR, VECTOR], Levels)  # type: i
 @inline
 def cell_of(value: float, scale: float, cells: int) -> int:
     # Monotone in value, so a bound in an earlier cell is smaller than any value in a later one, rounding or not.
-    scaled = value * scale
+    scaled = float(value) * float(scale)  # Python floats overflow silently when the JIT is off
     return int(scaled) if scaled < cells else cells - 1
 
 

@@ -177,11 +177,13 @@ def test_a_pool_coded_once_is_scored_often(data):
         model.partial_fit(query[i : i + 1], y[i : i + 1])  # brings new levels; ids do not change
 
 
-def test_quantised_means_are_near_and_exact_on_levels(data):
-    x, y, query = data
-    model = GPHIKClassifier().fit(x, y)
+def test_quantised_means_are_near_and_exact_on_levels():
+    x, query = continuous(N, 5), continuous(20, 5, seed=3)
+    y = (x.sum(axis=1) > 1.5).astype(int)
+    model = GPHIKClassifier(levels=None).fit(x, y)
     assert np.allclose(model.means(x, quantised=True), model.means(x), atol=1e-12)
-    assert np.abs(model.means(query, quantised=True) - model.means(query)).max() < 0.2
+    difference = np.abs(model.means(query, quantised=True) - model.means(query)).max()
+    assert 0.0 < difference < 0.5
 
 
 def test_quantisation_is_reported():
@@ -221,4 +223,4 @@ def test_accuracy_on_digits():
     x, y = load_digits(return_X_y=True)
     x = x / x.sum(axis=1, keepdims=True)
     a, b, ya, yb = train_test_split(x, y, random_state=0, stratify=y)
-    assert GPHIKClassifier(noise=0.01).fit(a, ya).score(b, yb) > 0.97
+    assert GPHIKClassifier(noise=1.0).fit(a, ya).score(b, yb) > 0.95

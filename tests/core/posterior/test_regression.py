@@ -86,5 +86,5 @@ def test_what_does_not_fit_into_memory_is_an_error_that_says_what_to_do(monkeypa
         raise MemoryError("60 GiB")
 
     monkeypatch.setattr(POSTERIORS["dual"], "_fit", full)
-    with pytest.raises(MemoryError, match="60 GiB.*use fewer levels"):
+    with pytest.raises(MemoryError, match=r"60 GiB.*use fewer levels"):
         model(x, y, 2, rule="dual")
