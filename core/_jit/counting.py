@@ -9,6 +9,14 @@ from core._jit.compile import BLOCK, INDEX, INDICES, MATRIX, NARROW, NUMBER, VEC
 from core._types import Codes, Floats, Indices
 
 
+@kernel(*((codes, INDICES, VECTOR) for codes in (NARROW, WIDE)))
+def count_work(codes: Codes, starts: Indices, work: Floats) -> None:
+    """Work of `count_pairs` for each first code: pairs to count, and a dozen more for going to the row."""
+    for i in range(starts.size - 1):
+        for k in range(starts[i], starts[i + 1]):
+            work[codes[k]] += starts[i + 1] - k + 12
+
+
 @kernel(*((codes, INDICES, VECTOR, MATRIX, INDEX, INDEX, INDEX, INDEX) for codes in (NARROW, WIDE)))
 def count_pairs(
     codes: Codes, starts: Indices, weights: Floats, out: Floats, first: int, last: int, lo: int, hi: int

@@ -4,7 +4,7 @@ from core.histograms.complement import Complement
 from core.histograms.histograms import Histograms, code_rows
 from core.histograms.levels import LevelTable
 from core.histograms.quantise import LevelRule
-from core.histograms.raw import RawRows, raw_blocks, raw_rows
+from core.histograms.raw import RawRows, raw_rows
 from core.histograms.rows import CodedRows
 
 __all__ = [
@@ -15,6 +15,5 @@ __all__ = [
     "LevelTable",
     "RawRows",
     "code_rows",
-    "raw_blocks",
     "raw_rows",
 ]

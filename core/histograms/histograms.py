@@ -3,23 +3,23 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from core._types import Codes, Table
 from core.histograms.levels import LevelTable
 from core.histograms.quantise import LevelRule, choose_levels, distinct_values, level_limit
-from core.histograms.raw import RawRows, raw_blocks
+from core.histograms.raw import RawRows, blocks_of, raw_rows
 from core.histograms.rows import CodedRows, code_type
 
 
 def code_rows(rows: RawRows, levels: LevelTable) -> CodedRows:
     """Each value as the id of its nearest level; values nearest to zero are dropped."""
     positions = levels.nearest(rows)
-    kept = positions >= 0
-    kept_before = np.concatenate(([0], np.cumsum(kept)))
     ids: Codes = levels.order.astype(code_type(len(levels)))
-    codes = ids[positions if kept.all() else positions[kept]]
-    return CodedRows.of(codes, kept_before[rows.starts])
+    kept = positions >= 0
+    if kept.all():
+        return CodedRows.of(ids[positions], rows.starts)
+    starts = np.concatenate(([0], np.cumsum(kept)))[rows.starts]
+    return CodedRows.of(ids[positions[kept]], starts)
 
 
 @dataclass(eq=False)
@@ -38,13 +38,12 @@ class Histograms:
     @classmethod
     def of(cls, x: Table, rule: LevelRule = None) -> "Histograms":
         """Choose levels from the rows of a valid dense or CSR matrix, and code them."""
-        blocks = list(raw_blocks(x)) if _is_small(x) else None
-        distinct = distinct_values(blocks or raw_blocks(x))
+        distinct = distinct_values(x)
         limit = level_limit(rule, distinct)
         levels = LevelTable.of([choose_levels(*column, limit) for column in distinct], limit)
         histograms = cls(levels, CodedRows.empty(), len(levels) < sum(len(values) for values, _ in distinct))
-        for block in blocks or raw_blocks(x):
-            histograms.rows.append(code_rows(block, levels))
+        for block in blocks_of(x):
+            histograms.rows.append(code_rows(raw_rows(block), levels))
         return histograms
 
     def append(self, rows: RawRows) -> CodedRows:
@@ -54,8 +53,3 @@ class Histograms:
         self.rows.append(coded)
         self.quantised = self.quantised or not np.array_equal(self.levels.values[coded.codes], rows.values)
         return coded
-
-
-def _is_small(x: Table) -> bool:
-    # Converting twice costs a little time, holding all raw blocks costs twice the memory of the data.
-    return int(x.nnz if sp.issparse(x) else x.size) < 1 << 24

@@ -1,13 +1,14 @@
 """Which values become levels."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from core._types import Floats, Indices
-from core.histograms.raw import RawRows
+from core._types import Floats, Indices, Table
+from core.histograms.raw import blocks_of
 
 LevelRule = Literal["auto"] | int | None
 
@@ -17,17 +18,24 @@ AUTO_LEAST = 4  # levels it leaves a dimension in any case
 Distinct = list[tuple[Floats, Indices]]
 
 
-def distinct_values(blocks: Iterable[RawRows]) -> Distinct:
-    """Values and how often they occur, ascending, for each dimension."""
+def distinct_values(x: Table) -> Distinct:
+    """Positive values and how often they occur, ascending, for each dimension; the constant one behind the data."""
     total: Distinct = []
-    for rows in blocks:
-        by_dim = sp.csr_array((rows.values, rows.dims, rows.starts), shape=(len(rows), rows.n_dims)).tocsc()
-        new = [
-            np.unique(by_dim.data[lo:hi], return_counts=True)
-            for lo, hi in zip(by_dim.indptr[:-1], by_dim.indptr[1:], strict=True)
-        ]
+    for block in blocks_of(x):
+        new = [np.unique(column[column > 0.0], return_counts=True) for column in _columns(block)]
         total = [_merge(old, more) for old, more in zip(total, new, strict=True)] if total else new
-    return total
+    return [*total, (np.ones(1), np.array([x.shape[0]]))]
+
+
+def _columns(x: Table) -> Iterator[Floats]:
+    """The columns of a table; of a sparse one, what is stored of them."""
+    if not sp.issparse(x):
+        yield from np.asfortranarray(x).T
+        return
+    by_column = sp.csc_array(x)
+    by_column.sum_duplicates()
+    for lo, hi in pairwise(by_column.indptr):
+        yield by_column.data[lo:hi]
 
 
 def _merge(a: tuple[Floats, Indices], b: tuple[Floats, Indices]) -> tuple[Floats, Indices]:

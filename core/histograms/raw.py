@@ -82,7 +82,7 @@ def _from_csr(x: sp.csr_array) -> RawRows:
     return RawRows(starts, dims, values, width + 1)
 
 
-def raw_blocks(x: Table) -> Iterator[RawRows]:
-    """The same in blocks of rows, so that large data are not held twice."""
+def blocks_of(x: Table) -> Iterator[Table]:
+    """The table in blocks of rows, so that what is made of it is never there as a whole; one block if it is empty."""
     for first in range(0, max(x.shape[0], 1), BLOCK_ROWS):
-        yield raw_rows(x[first : first + BLOCK_ROWS])
+        yield x[first : first + BLOCK_ROWS]

@@ -63,6 +63,13 @@ class Factor:
         lapack.solve_triangular(self._buffer, self.n, b, transposed=True)
         return b
 
+    def last_of_inverse(self) -> Floats:
+        """The last column of A^-1, n x 1: L^-1 of the last unit vector is known, so one back substitution does."""
+        column = np.zeros((self.n, 1))
+        column[-1] = 1.0 / self._buffer[self.n - 1, self.n - 1]
+        lapack.solve_triangular(self._buffer, self.n, column, transposed=True)
+        return column
+
     def log_determinant(self) -> float:
         """log |A|."""
         return float(2.0 * np.log(np.diagonal(self._buffer)[: self.n]).sum())

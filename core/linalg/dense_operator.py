@@ -49,8 +49,8 @@ class DenseOperator:
     def own(self, rows: Indices) -> Floats:
         return self.x[rows]
 
-    def cross(self, query: Floats) -> Floats:
-        return self.kernel.cross(self.x, query)
+    def cross(self, query: Floats, first: int = 0) -> Floats:
+        return self.kernel.cross(self.x[first:], query)
 
     def diagonal(self, query: Floats) -> Floats:
         return self.kernel.diagonal(query)

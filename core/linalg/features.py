@@ -63,17 +63,17 @@ class LevelFeatures:
         """
         counts = with_room(self.size)
         rows = len(self.starts) - 1
-        later = np.repeat(self.starts[1:], np.diff(self.starts)) - np.arange(len(self.codes))
-        cost: Floats = np.bincount(self.codes, later, minlength=self.size).astype(np.float64)
+        work = np.zeros(self.size)
+        counting.count_work(self.codes, self.starts, work)
         # In blocks of rows that stay in the cache, but not so few that writing out the columns is what costs.
-        step = max(COUNT_ROWS, int(4 * self.size**2 * rows / max(cost.sum(), 1.0)))
+        step = max(COUNT_ROWS, int(4 * self.size**2 * rows / max(work.sum(), 1.0)))
 
         def count(lo: int, hi: int) -> None:
             for first in range(0, rows, step):
                 last = min(rows, first + step)
                 counting.count_pairs(self.codes, self.starts, weights, counts, first, last, lo, hi)
 
-        over_balanced(count, cost)
+        over_balanced(count, work)
         dims = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         over_balanced(
             lambda lo, hi: counting.add_columns_above(counts, self.start, lo, hi),

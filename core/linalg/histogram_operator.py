@@ -82,8 +82,8 @@ class HistogramOperator:
     def own(self, rows: Indices) -> CodedRows:
         return self.rows.take(rows)
 
-    def cross(self, query: HistogramQuery) -> Floats:
-        return gather(self.rows.codes, self.rows.starts, self.profile(query))
+    def cross(self, query: HistogramQuery, first: int = 0) -> Floats:
+        return gather(self.rows.codes, self.rows.starts[first:], self.profile(query))
 
     def diagonal(self, query: HistogramQuery) -> Floats:
         if isinstance(query, CodedRows):

@@ -25,7 +25,9 @@ _potrf = _routine("lapack", "dpotrf", "char", "int", "array", "int", "int")
 _trsm = _routine(
     "blas", "dtrsm", "char", "char", "char", "char", "int", "int", "number", "array", "int", "array", "int"
 )
-_LOWER = byref(c_char(b"L"))
+_trsv = _routine("blas", "dtrsv", "char", "char", "char", "int", "array", "int", "array", "int")
+_LOWER = _LEFT = byref(c_char(b"L"))
+_NO_UNIT = byref(c_char(b"N"))
 
 
 def cholesky(a: Floats, n: int) -> bool:
@@ -38,20 +40,13 @@ def cholesky(a: Floats, n: int) -> bool:
 
 def solve_triangular(a: Floats, n: int, b: Floats, *, transposed: bool = False) -> None:
     """b becomes L^-1 b (or L^-T b) in place, for the leading n x n factor L of a; b column-major."""
-    if n and b.shape[1]:
-        _trsm(
-            _LOWER,  # side: the factor stands left, and its flag happens to be the letter for lower, too
-            _LOWER,
-            byref(c_char(b"T" if transposed else b"N")),
-            byref(c_char(b"N")),
-            byref(c_int(n)),
-            byref(c_int(b.shape[1])),
-            byref(c_double(1.0)),
-            _pointer(a),
-            byref(c_int(a.shape[0])),
-            _pointer(b),
-            byref(c_int(b.shape[0])),
-        )
+    form, rows = byref(c_char(b"T" if transposed else b"N")), byref(c_int(n))
+    stride = byref(c_int(a.shape[0]))
+    if n and b.shape[1] == 1:
+        _trsv(_LOWER, form, _NO_UNIT, rows, _pointer(a), stride, _pointer(b), byref(c_int(1)))
+    elif n and b.shape[1]:
+        columns, one, b_stride = byref(c_int(b.shape[1])), byref(c_double(1.0)), byref(c_int(b.shape[0]))
+        _trsm(_LEFT, _LOWER, form, _NO_UNIT, rows, columns, one, _pointer(a), stride, _pointer(b), b_stride)
 
 
 def _pointer(a: Floats) -> Any:

@@ -34,8 +34,8 @@ class Operator(Protocol):
         """The training rows with these numbers, as a query."""
         ...
 
-    def cross(self, query: Any) -> Floats:
-        """K(X, query), n x rows."""
+    def cross(self, query: Any, first: int = 0) -> Floats:
+        """K(X, query), n x rows; or without the training rows before `first`."""
         ...
 
     def diagonal(self, query: Any) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from core._types import Floats, Indices
 from core.linalg import Operator, Predictor
 
-GOOD_RESIDUAL = 1e-9
+GOOD_RESIDUAL = 3e-9
 BLOCK_ROWS = 256
 
 

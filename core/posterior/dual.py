@@ -8,7 +8,7 @@ from core._types import Floats, Indices
 from core.linalg import Factor
 from core.posterior.base import Posterior, by_blocks
 
-COLUMNS = 16  # of K at a time: two cache lines a table row
+COLUMNS = 32  # of K at a time: a table of some thousand levels stays in the cache
 
 
 class DualPosterior(Posterior):
@@ -40,20 +40,24 @@ class DualPosterior(Posterior):
     def _fill(self, out: Floats) -> None:
         n = len(self.operator)
         for first in range(0, n, COLUMNS):
-            columns = np.arange(first, min(n, first + COLUMNS))
-            out[:n, columns] = self.operator.cross(self.operator.own(columns))
+            last = min(n, first + COLUMNS)
+            out[first:n, first:last] = self.operator.cross(self.operator.own(np.arange(first, last)), first)
         np.einsum("ii->i", out)[:n] += self.noise
 
     def _added(self, n: int) -> None:
         added = len(self.operator) - n
-        if added <= max(8, n // 8) and all(self._append(i) for i in range(n, n + added)):
-            self._retargeted()
-        else:
+        if added > max(8, n // 8) or not all(self._append(i) for i in range(n, n + added)):
             self._fit()
 
     def _append(self, i: int) -> bool:
+        """Learn row i; False (and useless until a fit) if rounding made that impossible."""
         column = self.operator.cross(self.operator.own(np.array([i])))[: i + 1, 0]
-        return self._factor.append(column[:i], column[i] + self.noise[i])
+        if not self._factor.append(column[:i], column[i] + self.noise[i]):
+            return False
+        surprise = self.targets[i] - column[:i] @ self._weights
+        self._weights = np.concatenate([self._weights, np.zeros((1, len(surprise)))])
+        self._weights += self._factor.last_of_inverse() * surprise
+        return True
 
     def _removing(self, rows: Indices) -> None:
         self._stale = len(rows) > max(8, len(self.operator) // 8)

@@ -103,13 +103,11 @@ def test_room_is_filled_before_values_are_rounded():
 
 
 def test_data_in_blocks_give_the_same_histograms(monkeypatch):
-    from core.histograms import histograms as module
     from core.histograms import raw
 
     x = continuous(size(500, 40), 6)
     whole = Histograms.of(x, 9)
     monkeypatch.setattr(raw, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(module, "_is_small", lambda x: False)
     parts = Histograms.of(x, 9)
     assert np.array_equal(whole.levels.values, parts.levels.values)
     assert np.array_equal(whole.rows.codes, parts.rows.codes)

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.histograms import Histograms
+from core.histograms import Histograms, raw
 from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, level_limit
 from core.histograms.raw import raw_rows
-from tests.core.data import continuous
+from tests.core.data import continuous, either_form
 from tests.strategies import histograms
 
 values = st.lists(st.floats(1e-150, 1e150), min_size=1, max_size=40, unique=True).map(sorted).map(np.array)
@@ -37,15 +37,16 @@ def test_levels_have_less_error_than_equal_steps_and_than_quantiles():
         assert ours < 1.05 * error(np.quantile(x, (np.arange(20) + 0.5) / 20))
 
 
-@given(histograms(), histograms())
-def test_distinct_values_of_blocks_are_those_of_the_whole(x, more):
-    more = np.resize(more, (len(more), x.shape[1]))
-    both = np.vstack([x, more])
-    merged = distinct_values([raw_rows(x), raw_rows(more)])
-    for column, (found, counts) in zip(both.T, merged, strict=False):
-        expected, expected_counts = np.unique(column[column > 0], return_counts=True)
-        assert np.array_equal(found, expected)
-        assert np.array_equal(counts, expected_counts)
+@given(histograms(), st.integers(1, 5))
+def test_distinct_values_of_blocks_are_those_of_the_whole(x, rows):
+    for form in either_form(x):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(raw, "BLOCK_ROWS", rows)
+            merged = distinct_values(form)
+        for column, (found, counts) in zip(np.hstack([x, np.ones((len(x), 1))]).T, merged, strict=True):
+            expected, expected_counts = np.unique(column[column > 0], return_counts=True)
+            assert np.array_equal(found, expected)
+            assert np.array_equal(counts, expected_counts)
 
 
 def test_auto_keeps_everything_while_it_is_little():

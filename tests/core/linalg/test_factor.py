@@ -78,6 +78,11 @@ def test_a_matrix_beyond_repair_is_an_error_that_says_what_to_do():
         factor_of(-np.eye(3))
 
 
+def test_last_column_of_the_inverse():
+    a = spd(5)
+    assert np.allclose(factor_of(a).last_of_inverse()[:, 0], np.linalg.inv(a)[:, -1])
+
+
 def test_half_solve():
     a = spd(6)
     assert np.allclose(factor_of(a).half_solve(np.eye(6)), np.linalg.inv(np.linalg.cholesky(a)))
