@@ -18,15 +18,18 @@ POSTERIORS: dict[PosteriorName, type[Posterior]] = {
 }
 
 # Nanoseconds of two cores of about 3 GHz, measured; only their ratios matter.
-FLOP = 0.008
-PAIR = 0.5
-GATHER = 0.3
-ROUNDS = 200  # of preconditioned CG on systems that are too large for the others
+FLOP = 0.008  # of a factorisation
+PAIR = 0.5  # of two levels in a row, counted
+GATHER = 0.3  # of one table entry in a product
+DUAL_UPDATE = 1.0  # per n^2
+LEVEL_UPDATE = 2.5  # per S^2
+ROUNDS = 100  # of preconditioned CG
+UPDATES = 100  # labels that a fit should serve, before it pays to fit again
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a fit: estimated seconds, and bytes besides the rows."""
+    """Of a fit and the labels that follow: estimated seconds, and bytes besides the rows."""
 
     seconds: float
     memory: float
@@ -39,18 +42,18 @@ def costs(n: int, n_levels: int, nnz: int, n_columns: int) -> dict[PosteriorName
     >>> sorted(table, key=lambda name: table[name].seconds)
     ['levels', 'iterative', 'dual']
     """
-    product = 2 * nnz * n_columns * GATHER
-    seconds: dict[PosteriorName, float] = {
-        "dual": n**3 / 3 * FLOP + n * nnz * GATHER,
-        "levels": n_levels**3 / 3 * FLOP + nnz**2 / max(n, 1) / 2 * PAIR,
-        "iterative": ROUNDS * 2 * product,
+    rounds = ROUNDS * 4 * nnz * n_columns * GATHER  # a product and a preconditioner, two passes each
+    nanoseconds: dict[PosteriorName, float] = {
+        "dual": n**3 / 3 * FLOP + n * nnz * GATHER + UPDATES * n**2 * DUAL_UPDATE,
+        "levels": n_levels**3 / 3 * FLOP + nnz**2 / max(n, 1) / 2 * PAIR + UPDATES * n_levels**2 * LEVEL_UPDATE,
+        "iterative": rounds * (1 + UPDATES / 3),  # each label is a solve again, from a good start
     }
     memory: dict[PosteriorName, float] = {
         "dual": 8.0 * n**2,
         "levels": 16.0 * n_levels**2,
-        "iterative": 8.0 * 10 * n * n_columns,
+        "iterative": 80.0 * n * n_columns,
     }
-    return {name: Cost(seconds[name] / 1e9, memory[name]) for name in seconds}
+    return {name: Cost(nanoseconds[name] / 1e9, memory[name]) for name in nanoseconds}
 
 
 def choose(operator: Operator, n_columns: int, max_memory: float) -> PosteriorName:

@@ -14,15 +14,16 @@ AIM = {1_500: "", 10_000: "2.5 s", 50_000: "6 s, 1/40 of C++"}
 def words(n):
     _jit.compile_all()
     x, y = word_histograms(n)
-    model = GPHIKClassifier(noise=0.01)
-    spent = timed(lambda: model.fit(x, y))
+    # Twice: the first run also waits for the machine to hand out memory.
+    spent = timed(lambda: GPHIKClassifier(noise=0.01).fit(x, y), 2)
     memory = peak_memory()
+    model = GPHIKClassifier(noise=0.01).fit(x, y)
     what = f"train n = {n:,}"
     yield Row(what, seconds(spent), f"C++ {CPP_SECONDS[n]:g} s CPU", times(CPP_SECONDS[n], spent), AIM[n])
     if model.posterior_ == "levels":
         a = np.eye(model.n_levels_, order="F")
         a += 0.5 / len(a)
-        one = timed(lambda: scipy.linalg.cholesky(a, lower=True, overwrite_a=True, check_finite=False))
+        one = timed(lambda: scipy.linalg.cholesky(a, lower=True, check_finite=False), 2)
         what = f"  the same, S = {model.n_levels_:,}, against one Cholesky of S x S"
         yield Row(what, seconds(spent), seconds(one), times(spent, one), "4x" if n == 50_000 else "")
     yield Row("  posterior; residual", f"{model.posterior_}; {model.residual_:.1e}", aim="1e-8")

@@ -1,0 +1,47 @@
+"""What the README shows works when it is pasted."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core import GPHIKClassifier
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_examples(code, capsys):
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "True" in printed
+    assert float(re.findall(r"^(\d\.\d+)$", printed, re.MULTILINE)[0]) > 0.9
+
+
+@pytest.mark.parametrize("command", re.findall(r"^(make \w+)", "\n".join(blocks("sh")), re.MULTILINE))
+def test_commands_are_known_to_make(command):
+    """`make test` runs this very test, so commands are only asked for, not run."""
+    done = subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_serve_says_that_it_is_to_come():
+    done = subprocess.run([ROOT / ".venv/bin/asknext", "serve"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "not part of this version" in done.stdout
+
+
+def test_every_argument_is_documented():
+    documented = set(re.findall(r"`(\w+)`", "\n".join(line for line in README.splitlines() if line.startswith("| `"))))
+    assert set(GPHIKClassifier().get_params()) <= documented
+
+
+def test_the_two_commands_come_first():
+    assert README.index("make serve") < README.index("make test") < 1000
