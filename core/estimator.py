@@ -115,8 +115,10 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._start(X, y, _union(y if classes is None else classes, y))
         X = self._checked(X)
         y = _checked_labels(y, X.shape[0])
+        query = self._coded_or_raw(X)
+        self._model.operator.diagonal(query)  # raises where the kernel is not finite, before anything has changed
         self._know(_union(y if classes is None else classes, y))
-        self._model.add(self._coded_or_raw(X), np.searchsorted(self.classes_, y))
+        self._model.add(query, np.searchsorted(self.classes_, y))
         return self
 
     def forget(self, indices: Any) -> Self:

@@ -85,6 +85,16 @@ def test_a_refused_change_leaves_the_model_as_it_was(call, message):
     assert np.allclose(model.means(X), before, atol=1e-12)
 
 
+def test_rows_that_overflow_the_transform_are_refused_before_anything_changes():
+    model = GPHIKClassifier(transform="power", eta=3.0).fit(X, Y)
+    before = model.means(X)
+    with pytest.raises(ValueError, match="not finite"):
+        model.partial_fit(X * 1e150, [5, 6, 7, 8])
+    assert model.classes_.tolist() == [0, 1]
+    assert np.array_equal(model.means(X), before)
+    assert np.allclose(model.partial_fit(X[:1], Y[:1]).forget([4]).means(X), before)
+
+
 def test_first_data():
     for X_bad, y_bad, message in [
         (np.empty((0, 3)), [], "0 sample"),
