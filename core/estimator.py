@@ -1,6 +1,6 @@
 """GPHIKClassifier: the scikit-learn door."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from core.histograms import CodedRows, Complement, Histograms, LevelRule, RawRow
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel, Transform, group_weights
 from core.linalg import DenseOperator, HistogramOperator, KernelError, Operator, Query, kernel_error
 from core.posterior import POSTERIORS, LabelRegression, PosteriorName, PosteriorRule
+from core.variance import BoundName, VarianceBounds
 
 
 class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -154,10 +155,36 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """P(target of the class > 0) by mean and variance, normalised over the classes; n x M."""
         return self._model_or_error().probabilities(self._query(X))
 
-    def predict_variance(self, X: Any, *, noisy: bool = False) -> Floats:
-        """Exact variance of the latent functions, n; `noisy` adds the noise."""
-        variance = self._model_or_error().posterior.variance(self._query(X))
+    def predict_variance(
+        self, X: Any, *, method: Literal["exact"] | BoundName = "exact", k: int = 2, noisy: bool = False
+    ) -> Floats:
+        """Variance of the latent functions, n; `noisy` adds the noise.
+
+        Exact, or an upper bound that costs less when n is large: "fapu" with k eigenpairs, "qfapu" in constant time,
+        "rapu" and "qrapu", the roughest.
+
+        >>> model = GPHIKClassifier().fit([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [0, 1, 1])
+        >>> [round(float(model.predict_variance([[0.4, 0.6]], method=m, k=1)[0]), 3) for m in ("exact", "fapu", "rapu")]
+        [0.22, 0.264, 1.178]
+        """
+        check_choice("method", method, ("exact", *get_args(BoundName)))
+        model, query = self._model_or_error(), self._query(X)
+        if method == "exact":
+            variance = model.posterior.variance(query)
+        elif isinstance(model.operator, HistogramOperator) and not isinstance(query, np.ndarray):
+            variance = self._variance_bounds(model.operator, int(check_number("k", k, positive=False)))(query, method)
+        else:
+            raise ValueError(f"method={method!r} is for the histogram kernel; this model has kernel={self.kernel!r}")
         return variance + self.noise if noisy else variance
+
+    def _variance_bounds(self, operator: HistogramOperator, k: int) -> VarianceBounds:
+        """Bounds for the model as it is; eigenpairs are found again only after a change."""
+        posterior = self._model.posterior
+        state = (k, posterior.predictor)  # a posterior makes a new predictor after each change
+        if getattr(self, "_bounds_state", None) != state:
+            self._bounds = VarianceBounds(operator, posterior.noise, k)
+            self._bounds_state = state
+        return self._bounds
 
     def code(self, X: Any) -> CodedRows:
         """Rows as level codes, which every prediction takes in place of X: code a pool once, score it often.

@@ -7,6 +7,7 @@ from core.linalg.dense_operator import DenseOperator
 from core.linalg.features import LevelFeatures
 from core.linalg.histogram_operator import HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, kernel_error
+from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
 from core.linalg.operator import Operator, Predictor, Query
 
@@ -25,4 +26,5 @@ __all__ = [
     "Query",
     "block_cg",
     "kernel_error",
+    "largest_eigenpairs",
 ]

@@ -1,13 +1,14 @@
 """The histogram intersection kernel matrix: scatter, table, gather (design, section 2)."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from core._jit import coding, products
 from core._jit.coding import Levels
 from core._parallel import over_slices
-from core._types import Floats, Indices
+from core._types import Dims, Floats, Indices
 from core.histograms import CodedRows, Histograms, LevelTable, RawRows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
@@ -16,12 +17,20 @@ from core.linalg.products import gather, scatter
 HistogramQuery = RawRows | CodedRows
 
 
+class LevelValue(Protocol):
+    """What a table is linear in."""
+
+    def apply(self, values: Floats, dims: Dims) -> Floats:
+        """u of values in these dimensions."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class LookupTable:
     """A function that is linear in u between levels, one column per class: T[level id, column]."""
 
     levels: LevelTable
-    kernel: IntersectionKernel
+    kernel: LevelValue
     u: Floats  # S, by id
     table: Floats  # S x M
 
