@@ -45,6 +45,12 @@ def inline(function: F) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+def helper(function: F) -> F:
+    """Mark a function that kernels call and that is too large to inline."""
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    return compiled  # type: ignore[no-any-return]
+
+
 def compile_all() -> int:
     """Compile every kernel, or load it from numba's cache; returns how many signatures are ready."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ Levels are numbered by sorted position here, and the codes of a row ascend.
 
 import numpy as np
 
-from core._jit.compile import BLOCK, INDEX, INDICES, MATRIX, NARROW, NUMBER, VECTOR, WIDE, kernel
+from core._jit.compile import BLOCK, INDEX, INDICES, MATRIX, NARROW, NUMBER, VECTOR, WIDE, helper, kernel
 from core._types import Codes, Floats, Indices
 
 
@@ -17,15 +17,11 @@ def count_work(codes: Codes, starts: Indices, work: Floats) -> None:
             work[codes[k]] += starts[i + 1] - k + 12
 
 
-@kernel(*((codes, INDICES, VECTOR, MATRIX, INDEX, INDEX, INDEX, INDEX) for codes in (NARROW, WIDE)))
-def count_pairs(
-    codes: Codes, starts: Indices, weights: Floats, out: Floats, first: int, last: int, lo: int, hi: int
-) -> None:
-    """out[b, a] += weight of the row, for rows first to last holding codes a <= b, a in [lo, hi).
-
-    A thread owns the columns lo to hi. The rows are visited code by code, so that the column that is written stays in
-    the innermost cache; row by row every increment would miss it.
-    """
+@helper
+def postings(
+    codes: Codes, starts: Indices, first: int, last: int, lo: int, hi: int
+) -> tuple[Indices, Indices, Indices]:
+    """Where the codes in [lo, hi) stand in rows first to last: the beginnings by code, the entries and their rows."""
     heads = np.zeros(hi - lo + 1, np.int64)
     for k in range(starts[first], starts[last]):
         c = codes[k]
@@ -43,6 +39,19 @@ def count_pairs(
                 entry[free[c - lo]] = k
                 owner[free[c - lo]] = i
                 free[c - lo] += 1
+    return heads, entry, owner
+
+
+@kernel(*((codes, INDICES, VECTOR, MATRIX, INDEX, INDEX, INDEX, INDEX) for codes in (NARROW, WIDE)))
+def count_pairs(
+    codes: Codes, starts: Indices, weights: Floats, out: Floats, first: int, last: int, lo: int, hi: int
+) -> None:
+    """out[b, a] += weight of the row, for rows first to last holding codes a <= b, a in [lo, hi).
+
+    A thread owns the columns lo to hi. The rows are visited code by code, so that the column that is written stays in
+    the innermost cache; row by row every increment would miss it.
+    """
+    heads, entry, owner = postings(codes, starts, first, last, lo, hi)
     for a in range(lo, hi):
         column = out[:, a]
         for j in range(heads[a - lo], heads[a - lo + 1]):
@@ -102,3 +111,54 @@ def prefix_sums(order: Indices, start: Indices, block: Floats) -> None:
         for p in range(start[d] + 1, start[d + 1]):
             for m in range(block.shape[1]):
                 block[order[p], m] += block[order[p - 1], m]
+
+
+@kernel(*((codes, INDICES, MATRIX, VECTOR, INDEX, INDEX, INDEX, INDEX) for codes in (NARROW, WIDE)))
+def sum_pairs(
+    codes: Codes, starts: Indices, table: Floats, out: Floats, first: int, last: int, lo: int, hi: int
+) -> None:
+    """out[row] += sum of table[b, a] over pairs of codes of the row with min(a, b) in [lo, hi); symmetric table.
+
+    The opposite of `count_pairs`, and visited like that.
+    """
+    heads, entry, owner = postings(codes, starts, first, last, lo, hi)
+    for a in range(lo, hi):
+        column = table[:, a]
+        for j in range(heads[a - lo], heads[a - lo + 1]):
+            total = 0.0
+            for k in range(entry[j] + 1, starts[owner[j] + 1]):
+                total += column[codes[k]]
+            out[owner[j]] += column[a] + 2.0 * total
+
+
+@kernel((MATRIX, INDICES, INDEX, INDEX))
+def prefix_columns(table: Floats, start: Indices, lo: int, hi: int) -> None:
+    """Prefix sums over the rows of each dimension, within columns lo to hi."""
+    for a in range(lo, hi):
+        for d in range(start.size - 1):
+            for b in range(start[d] + 1, start[d + 1]):
+                table[b, a] += table[b - 1, a]
+
+
+@kernel((INDICES, INDICES, INDICES, MATRIX, VECTOR, INDEX, INDEX))
+def level_quadratics(
+    heads: Indices, rows: Indices, start: Indices, matrix: Floats, out: Floats, lo: int, hi: int
+) -> None:
+    """out[k] = z_k^T H z_k for the levels of dimensions lo to hi, z_k the rows at or above level k.
+
+    `rows[heads[k]:heads[k + 1]]` are the rows at level k; H is symmetric.
+    """
+    members = np.empty(matrix.shape[0], np.int64)
+    for d in range(lo, hi):
+        size = 0
+        total = 0.0
+        for k in range(start[d + 1] - 1, start[d] - 1, -1):
+            for j in range(heads[k], heads[k + 1]):
+                column = matrix[:, rows[j]]
+                cross = 0.0
+                for m in range(size):
+                    cross += column[members[m]]
+                total += 2.0 * cross + column[rows[j]]
+                members[size] = rows[j]
+                size += 1
+            out[k] = total

@@ -27,6 +27,11 @@ class LinearKernel(Kernel):
         values: Floats = np.einsum("nd,nd,d->n", a, a, self.dim_weights) + self.bias
         return values
 
+    def pull_back(self, x: Floats, gradient: Floats) -> Floats:
+        """Gradient by `theta` of a function whose (symmetric) gradient by K(x, x) is given."""
+        by_dim = np.einsum("nd,nd->d", x, gradient @ x)
+        return np.array([gradient.sum(), *np.bincount(self.groups, by_dim, minlength=len(self.weights))])
+
 
 @dataclass(frozen=True, eq=False)
 class RBFKernel(Kernel):
@@ -54,6 +59,14 @@ class RBFKernel(Kernel):
     def diagonal(self, a: Floats) -> Floats:
         """Kernel of each row with itself."""
         return np.full(len(a), 1.0 + self.bias)
+
+    def pull_back(self, x: Floats, gradient: Floats) -> Floats:
+        """Gradient by `theta` of a function whose (symmetric) gradient by K(x, x) is given."""
+        inner = gradient * (self.cross(x, x) - self.bias)
+        squares = 2.0 * (inner.sum(axis=1) @ x**2 - np.einsum("nd,nd->d", x, inner @ x))  # sum_ij inner (x_id - x_jd)^2
+        by_gamma = -(squares @ self.dim_weights)
+        by_group = -self.gamma * np.bincount(self.groups, squares, minlength=len(self.weights))
+        return np.array([by_gamma, gradient.sum(), *by_group])
 
 
 DenseKernel = LinearKernel | RBFKernel

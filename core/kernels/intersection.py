@@ -41,6 +41,25 @@ class IntersectionKernel(Kernel):
             )
         return u
 
+    def pull_back(self, values: Floats, dims: Dims, gradient: Floats) -> Floats:
+        """Gradient by `theta` of a function whose gradient by u = apply(values, dims) is given."""
+        base = self._transformed(values)
+        data = dims < len(self.groups)
+        by_group = np.bincount(self.groups[dims[data]], (gradient * base)[data], minlength=len(self.weights))
+        by_bias = float((gradient * base)[~data].sum())
+        by_eta = float((gradient * np.append(self.dim_weights, self.bias)[dims] * self._eta_derivative(values)).sum())
+        return np.array([by_eta, by_bias, *by_group])
+
+    def _eta_derivative(self, values: Floats) -> Floats:
+        match self.transform:
+            case "power":
+                return np.asarray(values**self.eta * np.log(values))
+            case "exp":
+                rise = values / -np.expm1(-self.eta * values) - 1.0 / -np.expm1(-self.eta)
+                return np.asarray(self._transformed(values) * rise)
+            case None:
+                return np.zeros_like(values)
+
     def _transformed(self, values: Floats) -> Floats:
         with np.errstate(over="ignore"):
             match self.transform:

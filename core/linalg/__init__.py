@@ -9,7 +9,7 @@ from core.linalg.histogram_operator import HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
-from core.linalg.operator import Operator, Predictor, Query
+from core.linalg.operator import Operator, Predictor, Query, gram
 
 __all__ = [
     "CGResult",
@@ -25,6 +25,7 @@ __all__ = [
     "Predictor",
     "Query",
     "block_cg",
+    "gram",
     "kernel_error",
     "largest_eigenpairs",
 ]

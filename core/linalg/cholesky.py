@@ -70,6 +70,13 @@ class Factor:
         lapack.solve_triangular(self._buffer, self.n, column, transposed=True)
         return column
 
+    def inverse(self) -> Floats:
+        """A^-1, n x n."""
+        inverse = np.array(self._buffer[: self.n, : self.n], order="F")
+        lapack.inverse_from_cholesky(inverse, self.n)
+        lower = np.tril(inverse)
+        return lower + np.tril(lower, -1).T
+
     def log_determinant(self) -> float:
         """log |A|."""
         return float(2.0 * np.log(np.diagonal(self._buffer)[: self.n]).sum())

@@ -40,6 +40,10 @@ class DenseOperator:
     def x(self) -> Floats:
         return self._buffer[: self._n]
 
+    def with_kernel(self, kernel: DenseKernel) -> "DenseOperator":
+        """The same rows under another kernel."""
+        return DenseOperator(self.x, kernel)
+
     def product(self, v: Floats) -> Floats:
         return self.predictor(v)(self.x)
 

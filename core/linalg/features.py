@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 
 from core._jit import counting
-from core._parallel import over_balanced
+from core._parallel import over_balanced, over_cuts, over_slices
 from core._types import Codes, Floats, Indices
 from core.linalg.cholesky import with_room
-from core.linalg.products import gather, scatter
+from core.linalg.products import PARTS, gather, scatter
 
 COUNT_ROWS = 4096
 
@@ -39,6 +39,12 @@ class LevelFeatures:
     def _order(self) -> Indices:
         return np.arange(self.size)
 
+    def by_u(self, by_gap: Floats) -> Floats:
+        """Gradient of a function by u from its gradient by the gaps u_k - u_{k-1}."""
+        above = np.append(by_gap[1:], 0.0)
+        above[self.start[1:][np.diff(self.start) > 0] - 1] = 0.0  # nothing stands above the top of a dimension
+        return np.asarray(by_gap - above)
+
     def expand(self, w: Floats) -> Floats:
         """Phi w, n x M."""
         table = np.ascontiguousarray(self.root_gap[:, None] * w)
@@ -54,6 +60,27 @@ class LevelFeatures:
         sums = scatter(self.codes, self.starts, v, self.size)
         counting.suffix_sums(self._order, self.start, sums)
         return sums
+
+    def quadratics(self, matrix: Floats) -> Floats:
+        """phi_i^T M phi_i of each row, n, for a symmetric M (S x S).
+
+        With the scaled M summed up along both axes of each dimension, that is a sum over pairs of the row's codes.
+        """
+        table = np.asfortranarray(matrix * (self.root_gap[:, None] * self.root_gap))
+        counting.prefix_sums(self._order, self.start, table.T)
+        over_slices(lambda lo, hi: counting.prefix_columns(table, self.start, lo, hi), self.size, self.size**2)
+        rows = len(self.starts) - 1
+        cuts = [self.size * part // PARTS for part in range(PARTS + 1)]
+        sums = np.zeros((PARTS, rows))
+        step = max(COUNT_ROWS, rows // 8)
+
+        def add(part: int, _: int) -> None:
+            for first in range(0, rows, step):
+                last = min(rows, first + step)
+                counting.sum_pairs(self.codes, self.starts, table, sums[part], first, last, cuts[part], cuts[part + 1])
+
+        over_cuts(add, range(PARTS + 1))
+        return np.asarray(sums.sum(axis=0))
 
     def counts(self, weights: Floats) -> Floats:
         """For each pair of features the total weight of the rows that have both: S x S, lower triangle.

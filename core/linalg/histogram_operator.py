@@ -125,6 +125,10 @@ class HistogramOperator:
     def remove(self, rows: Indices) -> None:
         self.rows.remove(rows)
 
+    def with_kernel(self, kernel: IntersectionKernel) -> "HistogramOperator":
+        """The same rows under another kernel."""
+        return HistogramOperator(self.histograms, kernel)
+
     def features(self) -> LevelFeatures:
         """The same matrix as Phi Phi^T."""
         levels = self.levels

@@ -22,6 +22,7 @@ def _routine(module: str, name: str, *kinds: str) -> Any:
 
 
 _potrf = _routine("lapack", "dpotrf", "char", "int", "array", "int", "int")
+_potri = _routine("lapack", "dpotri", "char", "int", "array", "int", "int")
 _trsm = _routine(
     "blas", "dtrsm", "char", "char", "char", "char", "int", "int", "number", "array", "int", "array", "int"
 )
@@ -36,6 +37,12 @@ def cholesky(a: Floats, n: int) -> bool:
     if n:
         _potrf(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(info))
     return info.value == 0
+
+
+def inverse_from_cholesky(a: Floats, n: int) -> None:
+    """Turn the leading n x n factor into the inverse of what was factored, in place (lower triangle)."""
+    if n:
+        _potri(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(c_int()))
 
 
 def solve_triangular(a: Floats, n: int, b: Floats, *, transposed: bool = False) -> None:

@@ -2,8 +2,12 @@
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
+
+COLUMNS = 32  # of K at a time: a table of some thousand levels stays in the cache
 
 Query = RawRows | CodedRows | Floats
 """Rows to predict: raw or coded for histogram kernels, a dense block for the others."""
@@ -49,3 +53,12 @@ class Operator(Protocol):
     def remove(self, rows: Indices) -> None:
         """Drop training rows; the others move up."""
         ...
+
+
+def gram(operator: Operator, noise: Floats, out: Floats) -> None:
+    """Write the lower triangle of K + diag(noise) into the leading part of `out`."""
+    n = len(operator)
+    for first in range(0, n, COLUMNS):
+        last = min(n, first + COLUMNS)
+        out[first:n, first:last] = operator.cross(operator.own(np.arange(first, last)), first)
+    np.einsum("ii->i", out)[:n] += noise

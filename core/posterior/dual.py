@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 
 from core._types import Floats, Indices
-from core.linalg import Factor
+from core.linalg import Factor, gram
 from core.posterior.base import Posterior, by_blocks
-
-COLUMNS = 32  # of K at a time: a table of some thousand levels stays in the cache
 
 
 class DualPosterior(Posterior):
@@ -30,19 +28,12 @@ class DualPosterior(Posterior):
 
     def _fit(self) -> None:
         n = len(self.operator)
-        self._factor = Factor(n, self._fill)
+        self._factor = Factor(n, lambda out: gram(self.operator, self.noise, out))
         self._weights = self._factor.solve(self.targets)
         self._refine(self._correct)
 
     def _correct(self) -> None:
         self._weights = self._weights + self._factor.solve(self.targets - self._system(self._weights))
-
-    def _fill(self, out: Floats) -> None:
-        n = len(self.operator)
-        for first in range(0, n, COLUMNS):
-            last = min(n, first + COLUMNS)
-            out[first:n, first:last] = self.operator.cross(self.operator.own(np.arange(first, last)), first)
-        np.einsum("ii->i", out)[:n] += self.noise
 
     def _added(self, n: int) -> None:
         added = len(self.operator) - n
