@@ -21,7 +21,7 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def over_slices(run: Callable[[int, int], object], n: int, work: float, *, limit: int | None = None) -> None:
+def over_slices(run: Callable[[int, int], object], n: int, work: float) -> None:
     """Call `run(lo, hi)` so that the slices cover range(n), in as many threads as `work` entries are worth.
 
     >>> out = np.zeros(5)
@@ -29,14 +29,14 @@ def over_slices(run: Callable[[int, int], object], n: int, work: float, *, limit
     >>> out.tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0]
     """
-    parts = _parts(n, work, limit)
+    parts = _parts(n, work)
     over_cuts(run, [n * part // parts for part in range(parts + 1)])
 
 
-def over_balanced(run: Callable[[int, int], object], cost: NDArray[Any], *, limit: int | None = None) -> None:
+def over_balanced(run: Callable[[int, int], object], cost: NDArray[Any]) -> None:
     """Like `over_slices` over range(len(cost)), with slices of about equal total cost."""
     total = float(cost.sum())
-    parts = _parts(len(cost), total, limit)
+    parts = _parts(len(cost), total)
     shares = np.cumsum(cost)
     inner = np.searchsorted(shares, [total * part / parts for part in range(1, parts)])
     over_cuts(run, [0, *(int(cut) for cut in inner), len(cost)])
@@ -54,5 +54,5 @@ def over_cuts(run: Callable[[int, int], object], cuts: Sequence[int]) -> None:
             other.result()
 
 
-def _parts(n: int, work: float, limit: int | None) -> int:
-    return max(1, min(n, limit or threads(), int(work // GRAIN) + 1))
+def _parts(n: int, work: float) -> int:
+    return max(1, min(n, threads(), int(work // GRAIN) + 1))

@@ -45,7 +45,7 @@ complement=True for features that are not histograms
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Raise a ValueError that lists what is allowed."""
-    if value not in choices:
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
 
 

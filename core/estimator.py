@@ -1,20 +1,22 @@
 """GPHIKClassifier: the scikit-learn door."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats, Indices
-from core.checks import check_choice, check_finite, check_not_negative, check_number
-from core.histograms import CodedRows, Complement, Histograms, LevelRule, RawRows, code_rows, raw_rows
-from core.kernels import IntersectionKernel, LinearKernel, RBFKernel, Transform, group_weights
-from core.linalg import DenseOperator, HistogramOperator, KernelError, Operator, Query, kernel_error
-from core.posterior import POSTERIORS, LabelRegression, PosteriorName, PosteriorRule
+from core.checks import check_choice, check_number
+from core.histograms import CodedRows, LevelRule, RawRows, code_rows
+from core.kernels import Transform
+from core.labels import checked_labels, union_of_labels
+from core.linalg import HistogramOperator, KernelError, Query, added_error
+from core.posterior import LabelRegression, PosteriorName, PosteriorRule
+from core.settings import KernelName, Reader, Settings
 from core.variance import BoundName, VarianceBounds
 
 
@@ -44,7 +46,8 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     posterior_ : name of the posterior in use.
     n_levels_ : levels over all columns.
     residual_ : largest column of |(K + N) alpha - Y| / |Y|.
-    kernel_error_ : what quantisation did to the kernel at the last fit.
+    jitter_ : share by which a diagonal had to grow because rounding made the system singular; 0 as a rule.
+    kernel_error_ : what quantisation did to the kernel, at the last fit or (if worse) since.
 
     Examples
     --------
@@ -57,9 +60,15 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['left', 'middle', 'right']
     """
 
+    classes_: Any
+    kernel_error_: KernelError
+    _settings: Settings
+    _reader: Reader
+    _model: LabelRegression
+
     def __init__(
         self,
-        kernel: Literal["hik", "rbf", "linear"] = "hik",
+        kernel: KernelName = "hik",
         transform: Transform = None,
         eta: float = 1.0,
         weights: Any = None,
@@ -102,39 +111,60 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from n rows and their labels, forgetting what was learnt before."""
-        X, y = self._first_data(X, y)
-        return self._start(X, y, np.unique(y))
+        """Learn from n rows and their labels, forgetting what was learnt before.
+
+        >>> GPHIKClassifier().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"]).predict([[0.9, 0.1]]).tolist()
+        ['a']
+        """
+        with self._all_or_nothing():
+            X, y = self._first_data(X, y)
+            return self._start(X, y, np.unique(y))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn more rows: the same posterior as a fit on all of them, at the cost of an update.
+        """Learn more rows: the posterior of a fit on all of them, with the levels and scales of the first.
 
         Labels may be new; `classes` may announce labels that no row has yet.
+
+        >>> model = GPHIKClassifier().partial_fit([[1.0, 0.0]], ["a"], classes=["a", "b"])
+        >>> model.partial_fit([[0.0, 1.0]], ["c"]).classes_.tolist()
+        ['a', 'b', 'c']
         """
-        if not hasattr(self, "_model"):
-            X, y = self._first_data(X, y)
-            return self._start(X, y, _union(y if classes is None else classes, y))
-        X = self._checked(X)
-        y = _checked_labels(y, X.shape[0])
-        query = self._coded_or_raw(X)
-        self._model.operator.diagonal(query)  # raises where the kernel is not finite, before anything has changed
-        self._know(_union(y if classes is None else classes, y))
-        self._model.add(query, np.searchsorted(self.classes_, y))
-        return self
+        with self._all_or_nothing():
+            if not self.__sklearn_is_fitted__():
+                X, y = self._first_data(X, y)
+                return self._start(X, y, union_of_labels(y if classes is None else classes, y))
+            X = self._checked(X)
+            y = checked_labels(y, X.shape[0])
+            query = self._reader(X)
+            known = union_of_labels(self.classes_, union_of_labels(y if classes is None else classes, y))
+            self._model.add(query, np.searchsorted(known, y), np.searchsorted(known, self.classes_), len(known))
+            self.classes_ = known
+            self._note_quantisation(query)
+            return self
 
     def forget(self, indices: Any) -> Self:
-        """Remove rows exactly, by their number in the order they were learnt; later rows move up."""
+        """Remove rows exactly, by their number in the order they were learnt; later rows move up.
+
+        >>> model = GPHIKClassifier().fit([[1.0], [2.0], [9.0]], [0, 0, 1])
+        >>> model.forget([2]).predict([[9.0]]).tolist(), model.classes_.tolist()  # 1 is still a class
+        ([0], [0, 1])
+        """
         self._model_or_error().remove(self._row_numbers(indices))
         return self
 
     def relabel(self, indices: Any, y: Any) -> Self:
-        """Give learnt rows other labels, by their number; the labels may be new."""
+        """Give learnt rows other labels, by their number; the labels may be new.
+
+        >>> GPHIKClassifier().fit([[1.0], [9.0]], ["a", "b"]).relabel([1], ["c"]).classes_.tolist()
+        ['a', 'b', 'c']
+        """
         rows = self._row_numbers(indices)
-        y = _checked_labels(y, len(rows))
-        self._know(_union(self.classes_, y))
-        labels = self._model.labels.copy()
-        labels[rows] = np.searchsorted(self.classes_, y)
-        self._model.relabel(labels, len(self.classes_))
+        y = checked_labels(y, len(rows))
+        known = union_of_labels(self.classes_, y)
+        labels = np.searchsorted(known, self.classes_)[self._model.labels]
+        labels[rows] = np.searchsorted(known, y)
+        self._model.relabel(labels, len(known))
+        self.classes_ = known
         return self
 
     def means(self, X: Any, *, quantised: bool = False) -> Floats:
@@ -175,7 +205,7 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             variance = self._variance_bounds(model.operator, int(check_number("k", k, positive=False)))(query, method)
         else:
             raise ValueError(f"method={method!r} is for the histogram kernel; this model has kernel={self.kernel!r}")
-        return variance + self.noise if noisy else variance
+        return variance + model.noise if noisy else variance
 
     def _variance_bounds(self, operator: HistogramOperator, k: int) -> VarianceBounds:
         """Bounds for the model as it is; eigenpairs are found again only after a change."""
@@ -189,13 +219,18 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def code(self, X: Any) -> CodedRows:
         """Rows as level codes, which every prediction takes in place of X: code a pool once, score it often.
 
+        Each value is taken to the nearest of the levels that are known now, those of the rows learnt so far (or to
+        zero). Code again to make use of levels that came later.
+
         >>> model = GPHIKClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
         >>> model.predict(model.code([[1.0, 0.0]])).tolist()
         [0]
         """
         operator, query = self._model_or_error().operator, self._query(X)
+        if isinstance(query, CodedRows):
+            return query
         if not (isinstance(operator, HistogramOperator) and isinstance(query, RawRows)):
-            raise ValueError(f"code() takes raw rows for the histogram kernel; this model has kernel={self.kernel!r}")
+            raise ValueError(f"rows are coded for the histogram kernel; this model has kernel={self.kernel!r}")
         return code_rows(query, operator.levels)
 
     @property
@@ -209,6 +244,10 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return len(operator.levels) - 1 if isinstance(operator, HistogramOperator) else 0
 
     @property
+    def jitter_(self) -> float:
+        return self._model.posterior.jitter
+
+    @property
     def residual_(self) -> float:
         return self._model.posterior.residual()
 
@@ -218,89 +257,54 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = self.kernel == "hik" and not self.complement
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Take every attribute back when a call fails: bad input loses nothing."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except Exception:
+            self.__dict__ = before
+            raise
+
     def _first_data(self, X: Any, y: Any) -> tuple[Any, Any]:
-        self._check_parameters()
+        self._settings = Settings(**self.get_params())
+        self._settings.check()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
-        self._check_values(X)
-        return X, _checked_labels(y, X.shape[0])
+        self._reader = self._settings.reader(X)
+        return self._reader.check(X), checked_labels(y, X.shape[0])
 
     def _checked(self, X: Any) -> Any:
+        if isinstance(X, CodedRows):
+            raise ValueError("rows to learn must be raw: coded rows have lost what lies between the levels")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
-        self._check_values(X)
-        return X
-
-    def _check_values(self, X: Any) -> None:
-        check_finite(X)
-        if self.kernel == "hik" and not self.complement:
-            check_not_negative(X)
-
-    def _check_parameters(self) -> None:
-        check_choice("kernel", self.kernel, ("hik", "rbf", "linear"))
-        check_choice("transform", self._transform, (None, "power", "exp"))
-        check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
-        for name in ("eta", "noise", "max_memory"):
-            check_number(name, getattr(self, name), positive=True)
-        check_number("bias", self.bias, positive=False)
-        if self.gamma != "scale":
-            check_number("gamma", self.gamma, positive=True)
-        if self.levels not in (None, "auto") and not (isinstance(self.levels, int | np.integer) and self.levels > 0):
-            raise ValueError(f'levels must be "auto", None or a whole number above 0; got {self.levels!r}')
-        if self.kernel != "hik" and (self.complement or self._transform is not None):
-            raise ValueError(f'complement and transform belong to kernel="hik"; got kernel={self.kernel!r}')
-        if self.kernel != "hik" and self.posterior not in ("auto", "dual"):
-            raise ValueError(f'kernel={self.kernel!r} needs posterior="dual"; got {self.posterior!r}')
+        return self._reader.check(X)
 
     def _start(self, X: Any, y: Any, classes: Any) -> Self:
+        operator, self.kernel_error_ = self._settings.operator(X, self._reader)
+        self._model = self._settings.model(operator, np.searchsorted(classes, y), len(classes))
         self.classes_ = classes
-        self._complement = Complement.of(X) if self.complement else None
-        operator = self._make_operator(self._complement(X) if self._complement else X)
-        self._model = LabelRegression(
-            operator,
-            np.searchsorted(classes, y),
-            len(classes),
-            noise=self.noise,
-            balance=self.balance,
-            rule=self.posterior,
-            max_memory=self.max_memory,
-        )
         return self
-
-    def _make_operator(self, X: Any) -> Operator:
-        weights, groups = group_weights(self.weights, self.groups, self.n_features_in_)
-        self.kernel_error_ = KernelError(0.0, 0.0, 0.0)
-        if self.kernel == "hik":
-            if self._complement:
-                groups = np.concatenate([groups, groups])
-            kernel = IntersectionKernel(weights, groups, float(self.bias), self._transform, float(self.eta))
-            histograms = Histograms.of(X, self.levels)
-            self.kernel_error_ = kernel_error(X, histograms, kernel)
-            return HistogramOperator(histograms, kernel)
-        X = _dense(X)
-        if self.kernel == "linear":
-            return DenseOperator(X, LinearKernel(weights, groups, float(self.bias)))
-        spread = X.var()
-        gamma = 1.0 / (X.shape[1] * (spread if spread > 0.0 else 1.0)) if self.gamma == "scale" else float(self.gamma)
-        return DenseOperator(X, RBFKernel(weights, groups, float(self.bias), gamma))
 
     def _model_or_error(self) -> LabelRegression:
         check_is_fitted(self)
         return self._model
 
     def _query(self, X: Any) -> Query:
-        self._model_or_error()
-        return X if isinstance(X, CodedRows) else self._coded_or_raw(self._checked(X))
+        operator = self._model_or_error().operator
+        if not isinstance(X, CodedRows):
+            return self._reader(self._checked(X))
+        if not (isinstance(operator, HistogramOperator) and X.lineage == operator.levels.lineage):
+            raise ValueError("these rows were coded by another model, or before its last fit: code them again")
+        return X
 
-    def _coded_or_raw(self, X: Any) -> Query:
-        if self.kernel != "hik":
-            return _dense(X)
-        return raw_rows(self._complement(X) if self._complement else X)
-
-    def _know(self, classes: Any) -> None:
-        """Make room for classes that are new; `classes_` stays sorted, so that numbers may move."""
-        known = _union(self.classes_, classes)
-        if len(known) > len(self.classes_):
-            self._model.relabel(np.searchsorted(known, self.classes_)[self._model.labels], len(known))
-            self.classes_ = known
+    def _note_quantisation(self, query: Query) -> None:
+        operator = self._model.operator
+        if isinstance(query, RawRows) and isinstance(operator, HistogramOperator) and operator.histograms.quantised:
+            self.kernel_error_ = self.kernel_error_.worse(added_error(operator, query))
 
     def _row_numbers(self, indices: Any) -> Indices:
         n = len(self._model_or_error().labels)
@@ -308,29 +312,10 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if rows.size == 0:
             return np.empty(0, dtype=np.int64)
         if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n or len(np.unique(rows)) < rows.size:
-            raise ValueError(f"row numbers must be different whole numbers from 0 to {n - 1}; got {indices!r}")
+            known = f"different whole numbers from 0 to {n - 1}" if n else "none: nothing is learnt"
+            raise ValueError(f"row numbers must be {known}; got {indices!r}")
         return rows.ravel().astype(np.int64)
 
 
 def _attribute(parameter: str) -> str:
     return "_transform" if parameter == "transform" else parameter
-
-
-def _checked_labels(y: Any, n: int) -> Any:
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    if len(y) != n:
-        raise ValueError(f"there are {n} rows but {len(y)} labels")
-    return y
-
-
-def _union(a: Any, b: Any) -> Any:
-    """Sorted union of class labels of one kind."""
-    a, b = np.asarray(a), np.asarray(b)
-    if (a.dtype.kind in "USO") != (b.dtype.kind in "USO"):
-        raise ValueError(f"class labels must be all text or all numbers; got {a[:1].tolist()} and {b[:1].tolist()}")
-    return np.unique(np.concatenate([a, b]))
-
-
-def _dense(X: Any) -> Floats:
-    return np.asarray(X.toarray() if sp.issparse(X) else X)

@@ -1,7 +1,5 @@
 """Criteria by the n x n system: any kernel."""
 
-from typing import Any
-
 import numpy as np
 
 from core._jit import counting
@@ -9,16 +7,14 @@ from core._parallel import over_balanced
 from core._types import Floats
 from core.evidence.criteria import CriterionName, Evaluation, evidence_value
 from core.kernels import Kernel
-from core.linalg import DenseOperator, Factor, HistogramOperator, gram
+from core.linalg import DenseOperator, Factor, HistogramOperator, Operator, gram
 
 
 class DualCriterion:
     """Evidence or leave-one-out squared error from B = (K + N)^-1, N = noise * shape."""
 
-    def __init__(
-        self, operator: HistogramOperator | DenseOperator, targets: Floats, shape: Floats, name: CriterionName
-    ) -> None:
-        self._operator: Any = operator
+    def __init__(self, operator: Operator, targets: Floats, shape: Floats, name: CriterionName) -> None:
+        self._operator = operator
         self._targets = targets
         self._shape = shape
         self._name = name
@@ -55,9 +51,10 @@ class DualCriterion:
         by_matrix = 2.0 * (inverse * q) @ inverse - cross - cross.T
         return value, amplitude, by_matrix / residuals.size
 
-    def _by_theta(self, operator: HistogramOperator | DenseOperator, by_matrix: Floats) -> Floats:
+    def _by_theta(self, operator: Operator, by_matrix: Floats) -> Floats:
         if isinstance(operator, DenseOperator):
             return operator.kernel.pull_back(operator.x, by_matrix)
+        assert isinstance(operator, HistogramOperator)
         features = operator.features()
         rows = np.repeat(np.arange(len(operator)), np.diff(features.starts))
         heads = np.searchsorted(np.sort(features.codes), np.arange(features.size + 1))

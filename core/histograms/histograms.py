@@ -6,7 +6,7 @@ import numpy as np
 
 from core._types import Codes, Table
 from core.histograms.levels import LevelTable
-from core.histograms.quantise import LevelRule, choose_levels, distinct_values, level_limit
+from core.histograms.quantise import LevelRule, choose_levels, distinct_values, room_for
 from core.histograms.raw import RawRows, blocks_of, raw_rows
 from core.histograms.rows import CodedRows, code_type
 
@@ -17,9 +17,9 @@ def code_rows(rows: RawRows, levels: LevelTable) -> CodedRows:
     ids: Codes = levels.order.astype(code_type(len(levels)))
     kept = positions >= 0
     if kept.all():
-        return CodedRows.of(ids[positions], rows.starts)
+        return CodedRows.of(ids[positions], rows.starts, levels.lineage)
     starts = np.concatenate(([0], np.cumsum(kept)))[rows.starts]
-    return CodedRows.of(ids[positions[kept]], starts)
+    return CodedRows.of(ids[positions[kept]], starts, levels.lineage)
 
 
 @dataclass(eq=False)
@@ -39,9 +39,11 @@ class Histograms:
     def of(cls, x: Table, rule: LevelRule = None) -> "Histograms":
         """Choose levels from the rows of a valid dense or CSR matrix, and code them."""
         distinct = distinct_values(x)
-        limit = level_limit(rule, distinct)
-        levels = LevelTable.of([choose_levels(*column, limit) for column in distinct], limit)
-        histograms = cls(levels, CodedRows.empty(), len(levels) < sum(len(values) for values, _ in distinct))
+        room = room_for(rule, distinct)
+        levels = LevelTable.of([choose_levels(*column, room.limit) for column in distinct], room)
+        histograms = cls(
+            levels, CodedRows.empty(levels.lineage), len(levels) < sum(len(values) for values, _ in distinct)
+        )
         for block in blocks_of(x):
             histograms.rows.append(code_rows(raw_rows(block), levels))
         return histograms

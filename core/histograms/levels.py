@@ -1,15 +1,35 @@
 """The level table: the distinct values of each dimension, with ids that never change."""
 
+import uuid
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core._jit import coding
 from core._jit.coding import Search
 from core._parallel import over_slices
 from core._types import Dims, Floats, Indices
 from core.histograms.raw import RawRows
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many levels there may be: at most `limit` a dimension, and `total` in all but for `least` a dimension."""
+
+    limit: int | None = None
+    total: int | None = None
+    least: int = 0
+
+    def has_room(self, held: Indices, size: int) -> NDArray[np.bool_]:
+        """Which of some new levels to take, given what their dimension holds before each, and the table as a whole."""
+        fits = np.ones(len(held), dtype=bool)
+        if self.limit is not None:
+            fits &= held < self.limit
+        if self.total is not None:
+            fits &= (held < self.least) | (size + np.cumsum(fits) <= self.total)
+        return fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +46,17 @@ class LevelTable:
     dims: Dims  # S, by id
     order: Indices  # S, ids sorted by dimension, then value
     start: Indices  # D + 1: dimension d has positions start[d] to start[d + 1] of `order`
-    limit: int | None = None  # levels a dimension may have; None: as many as there are values
+    room: Room = Room()
+    lineage: str = ""  # the same for a table and all that grew from it: codes of one are codes of the others
 
     @classmethod
-    def of(cls, levels: list[Floats], limit: int | None = None) -> "LevelTable":
+    def of(cls, levels: list[Floats], room: Room | None = None) -> "LevelTable":
         """From the ascending positive levels of each dimension; ids start in sorted order."""
         lengths = np.array([len(values) for values in levels], dtype=np.int64)
         start = np.concatenate(([0], np.cumsum(lengths)))
         dims = np.repeat(np.arange(len(levels), dtype=np.int32), lengths)
-        return cls(np.concatenate([np.empty(0), *levels]), dims, np.arange(start[-1]), start, limit)
+        values = np.concatenate([np.empty(0), *levels])
+        return cls(values, dims, np.arange(start[-1]), start, room or Room(), uuid.uuid4().hex)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -89,12 +111,9 @@ class LevelTable:
         pairs = np.stack([rows.dims[~found].astype(np.float64), rows.values[~found]])
         dims, values = np.unique(pairs, axis=1)
         dims = dims.astype(np.int32)
-        if self.limit is not None:
-            count_before = np.arange(len(dims)) - np.searchsorted(dims, dims)
-            room = self.limit - np.diff(self.start)
-            keep = count_before < room[dims]
-            dims, values = dims[keep], values[keep]
-        return dims, values
+        held = np.diff(self.start)[dims] + np.arange(len(dims)) - np.searchsorted(dims, dims)  # before each of them
+        keep = self.room.has_room(held, len(self))
+        return dims[keep], values[keep]
 
     def insert(self, dims: Dims, values: Floats) -> "LevelTable":
         """With new levels (ascending within a dimension, dimensions ascending); they get the next free ids."""

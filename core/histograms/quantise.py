@@ -1,13 +1,12 @@
 """Which values become levels."""
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
+from core.histograms.levels import Room
 from core.histograms.raw import blocks_of
 
 LevelRule = Literal["auto"] | int | None
@@ -16,26 +15,28 @@ AUTO_LEVELS = 8192  # S that "auto" aims at: a factor of half a gigabyte, a seco
 AUTO_LEAST = 4  # levels it leaves a dimension in any case
 
 Distinct = list[tuple[Floats, Indices]]
+_NOTHING = (np.empty(0), np.empty(0, dtype=np.int64))
 
 
 def distinct_values(x: Table) -> Distinct:
     """Positive values and how often they occur, ascending, for each dimension; the constant one behind the data."""
     total: Distinct = []
     for block in blocks_of(x):
-        new = [np.unique(column[column > 0.0], return_counts=True) for column in _columns(block)]
+        new = _distinct(block)
         total = [_merge(old, more) for old, more in zip(total, new, strict=True)] if total else new
     return [*total, (np.ones(1), np.array([x.shape[0]]))]
 
 
-def _columns(x: Table) -> Iterator[Floats]:
-    """The columns of a table; of a sparse one, what is stored of them."""
+def _distinct(x: Table) -> Distinct:
     if not sp.issparse(x):
-        yield from np.asfortranarray(x).T
-        return
+        return [np.unique(column[column > 0.0], return_counts=True) for column in np.asfortranarray(x).T]
     by_column = sp.csc_array(x)
     by_column.sum_duplicates()
-    for lo, hi in pairwise(by_column.indptr):
-        yield by_column.data[lo:hi]
+    found: Distinct = [_NOTHING] * x.shape[1]
+    for d in np.flatnonzero(np.diff(by_column.indptr)):
+        column = by_column.data[by_column.indptr[d] : by_column.indptr[d + 1]]
+        found[d] = np.unique(column[column > 0.0], return_counts=True)
+    return found
 
 
 def _merge(a: tuple[Floats, Indices], b: tuple[Floats, Indices]) -> tuple[Floats, Indices]:
@@ -44,21 +45,21 @@ def _merge(a: tuple[Floats, Indices], b: tuple[Floats, Indices]) -> tuple[Floats
     return values, counts.astype(np.int64)
 
 
-def level_limit(rule: LevelRule, distinct: Distinct) -> int | None:
-    """Levels a dimension may have under this rule, now and when rows are added; None: any number.
+def room_for(rule: LevelRule, distinct: Distinct) -> Room:
+    """How many levels there may be under this rule, now and when rows are added.
 
-    >>> level_limit("auto", [(np.arange(1.0, 9.0), np.ones(8, dtype=np.int64))])
-    8192
+    >>> room_for("auto", [(np.arange(1.0, 9.0), np.ones(8, dtype=np.int64))])
+    Room(limit=None, total=8192, least=4)
     """
     if rule != "auto":
-        return rule
+        return Room(rule)
     sizes = np.sort([len(values) for values, _ in distinct])
     if sizes.sum() <= AUTO_LEVELS:
-        return max(int(sizes[-1]), AUTO_LEVELS // len(sizes))
+        return Room(None, AUTO_LEVELS, AUTO_LEAST)
     # Dimensions with few values keep them all; what they leave over is shared by the others.
     left = AUTO_LEVELS - np.concatenate(([0], np.cumsum(sizes)[:-1]))
     share = left // np.arange(len(sizes), 0, -1)
-    return max(AUTO_LEAST, int(share[np.argmax(share < sizes)]))
+    return Room(max(AUTO_LEAST, int(share[np.argmax(share < sizes)])), AUTO_LEVELS, AUTO_LEAST)
 
 
 def choose_levels(values: Floats, counts: Indices, limit: int | None) -> Floats:

@@ -25,20 +25,22 @@ class CodedRows:
     _codes: Codes
     _starts: Indices
     _n: int
+    lineage: str = ""  # of the level table that the codes belong to
 
     @classmethod
-    def of(cls, codes: Codes, starts: Indices) -> "CodedRows":
-        """
+    def of(cls, codes: Codes, starts: Indices, lineage: str = "") -> "CodedRows":
+        """From the codes of all rows, and where each row begins.
+
         >>> rows = CodedRows.of(np.array([4, 7, 9], dtype=np.uint16), np.array([0, 2, 3]))
         >>> rows.append(rows)
         >>> rows.codes.tolist(), rows.starts.tolist()
         ([4, 7, 9, 4, 7, 9], [0, 2, 3, 5, 6])
         """
-        return cls(codes, starts, len(starts) - 1)
+        return cls(codes, starts, len(starts) - 1, lineage)
 
     @classmethod
-    def empty(cls) -> "CodedRows":
-        return cls.of(np.empty(0, dtype=np.uint16), np.zeros(1, dtype=np.int64))
+    def empty(cls, lineage: str = "") -> "CodedRows":
+        return cls.of(np.empty(0, dtype=np.uint16), np.zeros(1, dtype=np.int64), lineage)
 
     def __len__(self) -> int:
         return self._n
@@ -68,7 +70,7 @@ class CodedRows:
     def take(self, rows: Indices) -> "CodedRows":
         """The rows with these numbers, in this order."""
         entries, starts = entries_of(self.starts, rows)
-        return CodedRows.of(self._codes[entries], starts)
+        return CodedRows.of(self._codes[entries], starts, self.lineage)
 
     def remove(self, rows: Indices) -> None:
         """Drop the rows with these numbers; the others move up. Arrays taken before keep the old rows."""

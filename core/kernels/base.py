@@ -19,11 +19,13 @@ def group_weights(weights: Any, groups: Any, n_dims: int) -> tuple[Floats, Indic
     if groups is None:
         groups = np.zeros(n_dims) if weights is None else np.arange(n_dims)
     numbers = np.asarray(groups)
-    if numbers.shape != (n_dims,) or (numbers != numbers.astype(np.int64)).any() or numbers.min(initial=0) < 0:
+    whole = numbers.dtype.kind in "iuf" and (numbers == np.floor(numbers)).all()
+    if numbers.shape != (n_dims,) or not whole or numbers.min(initial=0) < 0:
         raise ValueError(f"groups must hold one group number from 0 on for each of the {n_dims} columns")
     numbers = numbers.astype(np.int64)
     n_groups = int(numbers.max(initial=0)) + 1
-    values = np.ones(n_groups) if weights is None else np.asarray(weights, dtype=np.float64)
+    values = np.ones(n_groups) if weights is None else np.asarray(weights)
+    values = values.astype(np.float64) if values.dtype.kind in "iuf" else np.empty(0)
     if values.shape != (n_groups,) or not np.isfinite(values).all() or values.min(initial=0.0) < 0.0:
         raise ValueError(f"weights must hold {n_groups} finite numbers of at least 0; got {weights!r}")
     return values, numbers
@@ -59,6 +61,10 @@ class Kernel:
         """The same kernel with other parameters, in the order of `names`."""
         scalars: dict[str, Any] = dict(zip((*self.own, "bias"), map(float, theta), strict=False))
         return replace(self, weights=np.asarray(theta[len(scalars) :], dtype=np.float64), **scalars)
+
+    def scaled(self, factor: float) -> Self:
+        """factor * k."""
+        return replace(self, weights=self.weights * factor, bias=self.bias * factor)
 
     @property
     def dim_weights(self) -> Floats:

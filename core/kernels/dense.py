@@ -1,12 +1,12 @@
 """Kernels of dense vectors, for the dual posterior."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from core._types import Floats
-from core.kernels.base import Kernel
+from core.kernels.base import POSITIVE, Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class LinearKernel(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class RBFKernel(Kernel):
-    """k(x, x') = bias + exp(-gamma sum_d weight_d (x_d - x'_d)^2).
+    """k(x, x') = bias + amplitude exp(-gamma sum_d weight_d (x_d - x'_d)^2).
 
     >>> kernel = RBFKernel(np.ones(1), np.zeros(1, dtype=int), bias=0.0, gamma=0.5)
     >>> kernel.cross(np.zeros((1, 1)), np.array([[0.0], [2.0]])).round(4).tolist()
@@ -43,8 +43,12 @@ class RBFKernel(Kernel):
     """
 
     gamma: float = 1.0
+    amplitude: float = 1.0
 
-    own: ClassVar[dict[str, tuple[float, float]]] = {"gamma": (1e-6, 1e6)}
+    own: ClassVar[dict[str, tuple[float, float]]] = {"gamma": POSITIVE, "amplitude": POSITIVE}
+
+    def scaled(self, factor: float) -> Self:
+        return replace(self, amplitude=self.amplitude * factor, bias=self.bias * factor)
 
     def cross(self, a: Floats, b: Floats) -> Floats:
         """Kernel values, len(a) x len(b)."""
@@ -53,12 +57,12 @@ class RBFKernel(Kernel):
         middle = b.mean(axis=0) if len(b) else 0.0
         a, b = (a - middle) * root, (b - middle) * root
         distances = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * (a @ b.T)
-        values: Floats = np.exp(-np.maximum(distances, 0.0)) + self.bias
+        values: Floats = self.amplitude * np.exp(-np.maximum(distances, 0.0)) + self.bias
         return values
 
     def diagonal(self, a: Floats) -> Floats:
         """Kernel of each row with itself."""
-        return np.full(len(a), 1.0 + self.bias)
+        return np.full(len(a), self.amplitude + self.bias)
 
     def pull_back(self, x: Floats, gradient: Floats) -> Floats:
         """Gradient by `theta` of a function whose (symmetric) gradient by K(x, x) is given."""
@@ -66,7 +70,7 @@ class RBFKernel(Kernel):
         squares = 2.0 * (inner.sum(axis=1) @ x**2 - np.einsum("nd,nd->d", x, inner @ x))  # sum_ij inner (x_id - x_jd)^2
         by_gamma = -(squares @ self.dim_weights)
         by_group = -self.gamma * np.bincount(self.groups, squares, minlength=len(self.weights))
-        return np.array([by_gamma, gradient.sum(), *by_group])
+        return np.array([by_gamma, inner.sum() / self.amplitude, gradient.sum(), *by_group])
 
 
 DenseKernel = LinearKernel | RBFKernel

@@ -34,10 +34,10 @@ class IntersectionKernel(Kernel):
         """u = weight_d g(value) for values in these dimensions; D is the constant one."""
         u = np.append(self.dim_weights, self.bias)[dims] * self._transformed(values)
         if not np.isfinite(u).all():
-            worst = values[~np.isfinite(u)][0]
+            first = int(np.argmax(~np.isfinite(u)))
+            how = f"with transform={self.transform!r} and eta={self.eta:g}" if self.transform else "times its weight"
             raise ValueError(
-                f"the kernel value of {worst:g} is not finite with transform={self.transform!r} and eta={self.eta:g}: "
-                "scale the features to [0, 1] or choose a smaller eta"
+                f"the value {values[first]:g} in column {dims[first]} is not finite {how}: scale the features to [0, 1]"
             )
         return u
 

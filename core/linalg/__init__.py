@@ -2,16 +2,17 @@
 
 from core.linalg.block_cg import CGResult, block_cg
 from core.linalg.cholesky import Factor
-from core.linalg.coarse import CoarsePreconditioner
+from core.linalg.coarse import COARSE_LEVELS, CoarsePreconditioner
 from core.linalg.dense_operator import DenseOperator
 from core.linalg.features import LevelFeatures
 from core.linalg.histogram_operator import HistogramOperator, LookupTable
-from core.linalg.kernel_error import KernelError, kernel_error
+from core.linalg.kernel_error import KernelError, added_error, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
 from core.linalg.operator import Operator, Predictor, Query, gram
 
 __all__ = [
+    "COARSE_LEVELS",
     "CGResult",
     "CoarsePreconditioner",
     "DenseOperator",
@@ -24,6 +25,7 @@ __all__ = [
     "Operator",
     "Predictor",
     "Query",
+    "added_error",
     "block_cg",
     "gram",
     "kernel_error",

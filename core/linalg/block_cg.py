@@ -52,7 +52,8 @@ def block_cg(
         before = reached
         moved, rounds = _descend(multiply, precondition, x, residual, tolerance, rounds, max_rounds)
         moved_residual = b - multiply(moved)
-        if not _energy(moved, b, moved_residual) < _energy(x, b, residual):
+        # Near the solution the gain in energy drowns in rounding, while the residual still falls.
+        if not (_largest(moved_residual) < reached or _energy(moved, b, moved_residual) < _energy(x, b, residual)):
             break
         x, residual = moved, moved_residual
         reached = _largest(residual)

@@ -6,6 +6,7 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.kernels import DenseKernel
+from core.linalg.operator import check_rows_finite
 
 BLOCK_ROWS = 1024
 
@@ -50,6 +51,9 @@ class DenseOperator:
     def predictor(self, v: Floats) -> DensePredictor:
         return DensePredictor(self.kernel, self.x, v)
 
+    def only(self, rows: Indices) -> "DenseOperator":
+        return DenseOperator(self.x[rows], self.kernel)
+
     def own(self, rows: Indices) -> Floats:
         return self.x[rows]
 
@@ -58,6 +62,16 @@ class DenseOperator:
 
     def diagonal(self, query: Floats) -> Floats:
         return self.kernel.diagonal(query)
+
+    def check(self, query: Floats) -> None:
+        with np.errstate(over="ignore"):
+            check_rows_finite(self.kernel.diagonal(query) + (query * query) @ self.kernel.dim_weights)
+
+    def checkpoint(self) -> tuple[Floats, int]:
+        return self._buffer, self._n
+
+    def restore(self, checkpoint: tuple[Floats, int]) -> None:
+        self._buffer, self._n = checkpoint
 
     def append(self, query: Floats) -> None:
         n = self._n + len(query)

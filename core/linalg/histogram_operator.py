@@ -1,5 +1,6 @@
 """The histogram intersection kernel matrix: scatter, table, gather (design, section 2)."""
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from core._types import Dims, Floats, Indices
 from core.histograms import CodedRows, Histograms, LevelTable, RawRows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
+from core.linalg.operator import check_rows_finite
 from core.linalg.products import gather, scatter
 
 HistogramQuery = RawRows | CodedRows
@@ -88,6 +90,9 @@ class HistogramOperator:
         """The function with these values at the levels."""
         return LookupTable(self.levels, self.kernel, self.u, table)
 
+    def only(self, rows: Indices) -> "HistogramOperator":
+        return HistogramOperator(Histograms(self.levels, self.rows.take(rows)), self.kernel)
+
     def own(self, rows: Indices) -> CodedRows:
         return self.rows.take(rows)
 
@@ -111,6 +116,17 @@ class HistogramOperator:
         known = Levels(levels.start, levels.order, levels.sorted_values, self.u[levels.order])
         coding.profile(query.starts, dims, u, known, out, 0, len(query))
         return out
+
+    def check(self, query: HistogramQuery) -> None:
+        with np.errstate(over="ignore"):
+            check_rows_finite(self.diagonal(query))
+
+    def checkpoint(self) -> tuple[Histograms, Floats]:
+        rows = copy(self.rows)  # shares its arrays, which later changes leave alone
+        return Histograms(self.levels, rows, self.histograms.quantised), self.u
+
+    def restore(self, checkpoint: tuple[Histograms, Floats]) -> None:
+        self.histograms, self.u = checkpoint
 
     def append(self, query: HistogramQuery) -> None:
         """Store raw rows (their unseen values may become levels) or rows coded before."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core._types import Table
-from core.histograms import Histograms, code_rows, raw_rows
+from core._types import Floats, Table
+from core.histograms import Histograms, RawRows, code_rows, raw_rows
 from core.kernels import IntersectionKernel
 from core.linalg.histogram_operator import HistogramOperator
 
@@ -19,6 +19,17 @@ class KernelError:
     mean: float  # of the absolute differences
     max: float
     relative: float  # mean, divided by the mean kernel value
+
+    def worse(self, other: "KernelError") -> "KernelError":
+        """The larger of each."""
+        return KernelError(max(self.mean, other.mean), max(self.max, other.max), max(self.relative, other.relative))
+
+    @classmethod
+    def between(cls, exact: Floats, coarse: Floats) -> "KernelError":
+        """Of two matrices of kernel values."""
+        errors, size = np.abs(coarse - exact), float(exact.mean())
+        mean = float(errors.mean())
+        return cls(mean, float(errors.max()), mean / size if size > 0.0 else 0.0)
 
 
 def kernel_error(x: Table, histograms: Histograms, kernel: IntersectionKernel) -> KernelError:
@@ -35,7 +46,11 @@ def kernel_error(x: Table, histograms: Histograms, kernel: IntersectionKernel) -
     exact = HistogramOperator(Histograms.of(sample), kernel)
     coded = code_rows(raw_rows(sample), histograms.levels)
     coarse = HistogramOperator(Histograms(histograms.levels, coded), kernel)
-    values = exact.cross(exact.rows)
-    errors = np.abs(coarse.cross(coarse.rows) - values)
-    size = float(values.mean())
-    return KernelError(float(errors.mean()), float(errors.max()), float(errors.mean()) / size if size > 0.0 else 0.0)
+    return KernelError.between(exact.cross(exact.rows), coarse.cross(coarse.rows))
+
+
+def added_error(operator: HistogramOperator, rows: RawRows) -> KernelError:
+    """The same for rows that were just learnt, against all learnt rows."""
+    some = np.arange(min(len(rows), SAMPLE_ROWS // 8))
+    first = len(operator) - len(rows)
+    return KernelError.between(operator.cross(rows.take(some)), operator.cross(operator.own(first + some)))

@@ -7,6 +7,8 @@ from core._parallel import over_balanced
 from core._types import Floats, Indices
 from core.linalg.cholesky import Factor, grown
 
+REFRESH = 1000  # changes after which the factor is built anew, so that rounding does not add up
+
 
 class LevelSystem:
     """A = I + G P G, P the weighted counts of feature pairs, G = diag(root_gap); S x S.
@@ -19,6 +21,7 @@ class LevelSystem:
         self._counts = counts
         self.root_gap = root_gap
         self._factor: Factor | None = None
+        self._changes = 0
 
     @property
     def size(self) -> int:
@@ -30,6 +33,7 @@ class LevelSystem:
         """Cholesky factor of A, built from the counts if there is none."""
         if self._factor is None:
             self._factor = Factor(self.size, self._fill)
+            self._changes = 0
         return self._factor
 
     def solve(self, b: Floats) -> Floats:
@@ -39,7 +43,8 @@ class LevelSystem:
     def expect(self, changes: int) -> None:
         """Announce so many changes: where a new factor is cheaper, the old one is dropped and not carried along."""
         # A factorisation uses every core's arithmetic, a rank-one change waits for memory: about S / 256 to one.
-        if changes > max(4, self.size // 256):
+        self._changes += changes
+        if changes > max(4, self.size // 256) or self._changes > REFRESH:
             self._factor = None
 
     def add(self, members: Indices, weight: float) -> None:

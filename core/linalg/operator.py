@@ -1,11 +1,12 @@
 """A kernel matrix that is never stored: what posteriors need to know of it."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
+from core.kernels import Kernel
 
 COLUMNS = 32  # of K at a time: a table of some thousand levels stays in the cache
 
@@ -26,12 +27,25 @@ class Operator(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def kernel(self) -> Kernel:
+        """What the rows are compared by."""
+        ...
+
+    def with_kernel(self, kernel: Any) -> Self:
+        """The same rows under another kernel."""
+        ...
+
     def product(self, v: Floats) -> Floats:
         """K V, n x M."""
         ...
 
     def predictor(self, v: Floats) -> Predictor:
         """The function x -> k(x, X) V."""
+        ...
+
+    def only(self, rows: Indices) -> Self:
+        """An operator of these training rows alone."""
         ...
 
     def own(self, rows: Indices) -> Any:
@@ -44,6 +58,18 @@ class Operator(Protocol):
 
     def diagonal(self, query: Any) -> Floats:
         """k(x, x) of each row of the query."""
+        ...
+
+    def check(self, query: Any) -> None:
+        """Raise a ValueError that names the first row whose kernel values are not finite."""
+        ...
+
+    def checkpoint(self) -> Any:
+        """What `restore` needs to take back all later changes of the rows; costs nothing."""
+        ...
+
+    def restore(self, checkpoint: Any) -> None:
+        """Be again what the operator was."""
         ...
 
     def append(self, query: Any) -> None:
@@ -62,3 +88,12 @@ def gram(operator: Operator, noise: Floats, out: Floats) -> None:
         last = min(n, first + COLUMNS)
         out[first:n, first:last] = operator.cross(operator.own(np.arange(first, last)), first)
     np.einsum("ii->i", out)[:n] += noise
+
+
+def check_rows_finite(sizes: Floats) -> None:
+    """Raise a ValueError that names the first row whose kernel with itself is not finite."""
+    bad = ~np.isfinite(sizes)
+    if bad.any():
+        raise ValueError(
+            f"the kernel value of row {int(np.argmax(bad))} with itself is not finite: scale the features down"
+        )

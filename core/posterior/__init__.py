@@ -5,7 +5,7 @@ from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
 from core.posterior.levels import LevelPosterior
-from core.posterior.regression import LabelRegression, PosteriorRule
+from core.posterior.regression import LabelRegression, PosteriorRule, one_vs_all
 
 __all__ = [
     "POSTERIORS",
@@ -19,4 +19,5 @@ __all__ = [
     "PosteriorRule",
     "choose",
     "costs",
+    "one_vs_all",
 ]

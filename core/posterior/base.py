@@ -79,6 +79,11 @@ class Posterior(ABC):
             reached, before = self.residual(), reached
 
     @property
+    def jitter(self) -> float:
+        """Share by which the diagonal of the factored system grew because rounding had made it singular."""
+        return 0.0
+
+    @property
     @abstractmethod
     def weights(self) -> Floats:
         """alpha = (K + N)^-1 Y, n x M."""

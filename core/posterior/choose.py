@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.linalg import HistogramOperator, Operator
+from core.linalg import COARSE_LEVELS, HistogramOperator, Operator
 from core.posterior.base import Posterior
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
@@ -43,10 +43,12 @@ def costs(n: int, n_levels: int, nnz: int, n_columns: int) -> dict[PosteriorName
     ['levels', 'iterative', 'dual']
     """
     rounds = ROUNDS * 4 * nnz * n_columns * GATHER  # a product and a preconditioner, two passes each
+    coarse = min(n_levels, COARSE_LEVELS) ** 3 / 3 * FLOP + nnz**2 / max(n, 1) / 2 * PAIR
     nanoseconds: dict[PosteriorName, float] = {
         "dual": n**3 / 3 * FLOP + n * nnz * GATHER + UPDATES * n**2 * DUAL_UPDATE,
         "levels": n_levels**3 / 3 * FLOP + nnz**2 / max(n, 1) / 2 * PAIR + UPDATES * n_levels**2 * LEVEL_UPDATE,
-        "iterative": rounds * (1 + UPDATES / 3),  # each label is a solve again, from a good start
+        # Each label is a new preconditioner and a solve, from a good start.
+        "iterative": rounds * (1 + UPDATES / 3) + (1 + UPDATES) * coarse,
     }
     memory: dict[PosteriorName, float] = {
         "dual": 8.0 * n**2,

@@ -18,6 +18,10 @@ class DualPosterior(Posterior):
     def weights(self) -> Floats:
         return self._weights
 
+    @property
+    def jitter(self) -> float:
+        return self._factor.jitter
+
     def variance(self, query: Any) -> Floats:
         return by_blocks(self._variance, query)
 

@@ -24,6 +24,10 @@ class LevelPosterior(Posterior):
     def weights(self) -> Floats:
         return (self.targets - self.means(self.operator.rows)) / self.noise[:, None]
 
+    @property
+    def jitter(self) -> float:
+        return self._space.factor.jitter
+
     def variance(self, query: RawRows | CodedRows) -> Floats:
         return by_blocks(self._variance, query)
 

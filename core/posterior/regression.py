@@ -1,11 +1,14 @@
 """Label regression: class numbers in, the posterior of one function per class out (paper 000, section 3)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
 from core._types import Floats, Indices
+from core.kernels import Kernel
 from core.linalg import Operator
 from core.posterior.base import Posterior
 from core.posterior.choose import POSTERIORS, PosteriorName, choose
@@ -40,33 +43,68 @@ class LabelRegression:
         self._max_memory = max_memory
         self._fit()
 
-    def add(self, query: Any, labels: Indices) -> None:
-        """Learn more rows."""
+    def add(self, query: Any, labels: Indices, renumber: Indices | None = None, n_classes: int | None = None) -> None:
+        """Learn more rows; where they bring new classes, `renumber` gives the old class numbers their new ones."""
+        self.operator.check(query)
         n = len(self.labels)
-        self.labels = np.concatenate([self.labels, labels])
-        # What is cheapest changes with n; looked at again when n has doubled.
-        if self._balance or (self._rule == "auto" and len(self.labels) > 2 * self._chosen_at):
-            self.operator.append(query)
-            self._fit()
-        else:
-            self.posterior.add(query, self._targets()[n:], self._noises()[n:])
+        with self._all_or_nothing():
+            grown = n_classes is not None and n_classes > self.n_classes
+            if renumber is not None and n_classes is not None:
+                self.labels, self.n_classes = renumber[self.labels], n_classes
+            self.labels = np.concatenate([self.labels, labels])
+            # What is cheapest changes with n; looked at again when n has doubled.
+            if self._balance or (self._rule == "auto" and len(self.labels) > 2 * self._chosen_at):
+                self.operator.append(query)
+                self._fit()
+                return
+            targets = self._targets()
+            if grown:
+                self.posterior.retarget(targets[:n])
+            self.posterior.add(query, targets[n:], self._noises()[n:])
 
     def remove(self, rows: Indices) -> None:
         """Forget rows; the others move up."""
-        self.labels = np.delete(self.labels, rows)
-        if self._balance:
-            self.operator.remove(rows)
-            self._fit()
-        else:
-            self.posterior.remove(rows)
+        with self._all_or_nothing():
+            self.labels = np.delete(self.labels, rows)
+            if self._balance:
+                self.operator.remove(rows)
+                self._fit()
+            else:
+                self.posterior.remove(rows)
 
     def relabel(self, labels: Indices, n_classes: int) -> None:
         """Give all rows these class numbers, of so many classes."""
-        self.labels, self.n_classes = labels, n_classes
-        if self._balance:
+        with self._all_or_nothing():
+            self.labels, self.n_classes = labels, n_classes
+            if self._balance:
+                self._fit()
+            else:
+                self.posterior.retarget(self._targets())
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Take everything back when a change fails half-way (no memory, no factor): labels are never half learnt."""
+        before = self.labels, self.n_classes, self.operator.checkpoint()
+        try:
+            yield
+        except Exception:
+            self.labels, self.n_classes, rows = before
+            self.operator.restore(rows)
             self._fit()
-        else:
-            self.posterior.retarget(self._targets())
+            raise
+
+    def reset(self, kernel: Kernel, noise: float) -> None:
+        """Another kernel and noise for the same rows and labels."""
+        self.operator = self.operator.with_kernel(kernel)
+        self.noise = noise
+        self._fit()
+
+    def noise_shape(self) -> Floats:
+        """The noise of each row as a multiple of `noise`."""
+        if not self._balance:
+            return np.ones(len(self.labels))
+        sizes = np.bincount(self.labels, minlength=self.n_classes)
+        return np.asarray(self.n_classes * sizes[self.labels] / len(self.labels))
 
     def probabilities(self, query: Any) -> Floats:
         """P(target > 0) of each class by mean and variance, normalised over the classes; rows x M."""
@@ -85,10 +123,16 @@ class LabelRegression:
             ) from error
 
     def _targets(self) -> Floats:
-        return np.where(self.labels[:, None] == np.arange(self.n_classes), 1.0, -1.0)
+        return one_vs_all(self.labels, self.n_classes)
 
     def _noises(self) -> Floats:
-        if not self._balance:
-            return np.full(len(self.labels), self.noise)
-        sizes = np.bincount(self.labels, minlength=self.n_classes)
-        return self.noise * self.n_classes * sizes[self.labels] / len(self.labels)
+        return self.noise * self.noise_shape()
+
+
+def one_vs_all(labels: Indices, n_classes: int) -> Floats:
+    """Targets +1 in the column of the row's class, -1 elsewhere; n x M.
+
+    >>> one_vs_all(np.array([0, 1]), 2).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    return np.where(labels[:, None] == np.arange(n_classes), 1.0, -1.0)

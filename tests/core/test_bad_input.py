@@ -72,6 +72,7 @@ def test_huge_values_whose_sum_overflows_are_valid():
         (lambda m: m.forget([-1]), "from 0 to 3"),
         (lambda m: m.forget([1, 1]), "different"),
         (lambda m: m.forget([0.5]), "whole numbers"),
+        (lambda m: m.partial_fit(X, Y, classes=[[0, 1]]), "list of class labels"),
     ],
 )
 def test_a_refused_change_leaves_the_model_as_it_was(call, message):
@@ -93,6 +94,94 @@ def test_rows_that_overflow_the_transform_are_refused_before_anything_changes():
     assert model.classes_.tolist() == [0, 1]
     assert np.array_equal(model.means(X), before)
     assert np.allclose(model.partial_fit(X[:1], Y[:1]).forget([4]).means(X), before)
+
+
+@pytest.mark.parametrize("balance", [False, True])
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_a_change_that_fails_half_way_is_taken_back(posterior, balance, monkeypatch):
+    x = continuous(20, 4)
+    model = GPHIKClassifier(posterior=posterior, balance=balance, levels=None).fit(x, np.arange(20) % 2)
+    before = model.means(x)
+    changes = {
+        "add": lambda: model.partial_fit(x[:3] * 0.77, [0, 1, 9]),
+        "remove": lambda: model.forget([3, 4]),
+        "relabel": lambda: model.relabel([0], [7]),
+    }
+    kind = type(model._model.posterior)
+    for name, change in changes.items():
+        steps = (
+            ("_fit",) if balance else {"add": ("_added",), "remove": ("_removed",), "relabel": ("_retargeted",)}[name]
+        )
+        working = {step: getattr(kind, step) for step in steps}
+
+        def fail(self, *args, working=working):
+            for step, method in working.items():
+                setattr(kind, step, method)  # the way back works again
+            raise np.linalg.LinAlgError("no factor")
+
+        for step in steps:
+            monkeypatch.setattr(kind, step, fail)
+        with pytest.raises(np.linalg.LinAlgError):
+            change()
+        assert model.classes_.tolist() == [0, 1]
+        assert np.allclose(model.means(x), before, atol=1e-6)
+        assert model.residual_ < 1e-7
+    model.partial_fit(x[:3] * 0.77, [0, 1, 0]).forget([20, 21, 22])
+    assert np.allclose(model.means(x), before, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "row"),
+    [
+        ({"kernel": "rbf", "gamma": 1.0}, 1e200),
+        ({"kernel": "linear"}, 1e200),
+        ({}, 1e308),
+        ({"transform": "exp", "eta": 2.0, "posterior": "levels"}, 1e4),
+    ],
+)
+def test_rows_whose_kernel_is_not_finite_are_refused(settings, row):
+    model = GPHIKClassifier(**settings).fit(X, Y)
+    before = model.means(X)
+    with pytest.raises(ValueError, match="not finite"):
+        model.partial_fit(np.full((1, 3), row), [5])
+    assert model.classes_.tolist() == [0, 1]
+    assert np.array_equal(model.means(X), before)
+    model.partial_fit(X[:1], Y[:1]).forget([4])
+    assert np.allclose(model.means(X), before, atol=1e-9)
+
+
+def test_a_fit_that_fails_leaves_the_model_that_was_there():
+    model = GPHIKClassifier(transform="power", eta=3.0).fit(X, Y)
+    before = model.means(X)
+    for bad, labels in ((np.full((2, 2), np.nan), [5, 6]), (X * 1e150, [5, 6, 5, 6]), (X, [1, 2])):
+        with pytest.raises(ValueError, match=r"NaN|not finite|inconsistent"):
+            model.fit(bad, labels)
+        assert np.array_equal(model.means(X), before)
+        assert model.predict(X).tolist() == Y.tolist()
+    fresh = GPHIKClassifier(transform="power", eta=3.0)
+    with pytest.raises(ValueError, match="not finite"):
+        fresh.fit(X * 1e150, Y)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+
+
+def test_labels_that_no_type_can_hold_together_are_refused():
+    big = np.array([2**60, 2**60 + 1] * 2, dtype=np.uint64)
+    model = GPHIKClassifier().fit(X, big)
+    with pytest.raises(ValueError, match="do not fit into one type"):
+        model.partial_fit(X[:1], np.array([3]))
+    assert model.classes_.tolist() == [2**60, 2**60 + 1]
+    for classes in ([[0, 1]], [0.0, np.nan], 3):
+        with pytest.raises(ValueError, match="list of class labels"):
+            GPHIKClassifier().partial_fit(X, Y, classes=classes)
+
+
+def test_duplicate_entries_are_summed_before_they_are_judged():
+    entries = np.array([2.0, -1.0, 1.0]), np.array([0, 0, 1]), np.array([0, 2, 3])
+    model = GPHIKClassifier().fit(sp.csr_matrix(entries, shape=(2, 2)), [0, 1])
+    assert np.allclose(
+        model.means(np.array([[1.0, 0.0]])), GPHIKClassifier().fit(np.eye(2), [0, 1]).means([[1.0, 0.0]])
+    )
 
 
 def test_first_data():
@@ -129,6 +218,11 @@ def test_a_model_that_learnt_nothing_says_so():
         ({"max_memory": np.nan}, "max_memory must be"),
         ({"levels": 0}, "levels must be"),
         ({"levels": "many"}, "levels must be"),
+        ({"levels": True}, "levels must be"),
+        ({"levels": [1, 2]}, "levels must be"),
+        ({"balance": "no"}, "balance must be one of False, True"),
+        ({"weights": "abc"}, "weights must hold 3"),
+        ({"groups": ["a", "b", "c"]}, "groups must hold"),
         ({"weights": [1.0]}, "weights must hold 3"),
         ({"kernel": "rbf", "complement": True}, "belong to kernel"),
         ({"kernel": "linear", "posterior": "levels"}, "needs posterior"),

@@ -33,7 +33,7 @@ CASES = [
         for kind in (DualCriterion, LevelCriterion)
         for transform in (None, "power", "exp")
     ),
-    (DualCriterion, RBFKernel(np.array([0.7, 1.6, 0.4]), np.arange(D) % 3, 0.6, 0.3)),
+    (DualCriterion, RBFKernel(np.array([0.7, 1.6, 0.4]), np.arange(D) % 3, 0.6, 0.3, 1.4)),
     (DualCriterion, LinearKernel(np.array([0.7, 1.6, 0.4]), np.arange(D) % 3, 0.6)),
 ]
 IDS = [f"{kind.__name__}-{type(kernel).__name__}-{getattr(kernel, 'transform', '')}" for kind, kernel in CASES]

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.histograms import Histograms, raw
-from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, level_limit
+from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, room_for
 from core.histograms.raw import raw_rows
 from tests.core.data import continuous, either_form
 from tests.strategies import histograms
@@ -66,12 +67,25 @@ def test_auto_keeps_levels_in_the_thousands(n_dims):
 
 def test_auto_spends_on_dimensions_that_need_it():
     rich, poor = np.linspace(0.1, 1.0, 9000), np.array([0.5, 1.0])
-    limit = level_limit("auto", [(rich, np.ones(9000)), (poor, np.ones(2)), (poor, np.ones(2))])
-    assert limit == AUTO_LEVELS - 4
+    room = room_for("auto", [(rich, np.ones(9000)), (poor, np.ones(2)), (poor, np.ones(2))])
+    assert room.limit == AUTO_LEVELS - 4
 
 
-def test_auto_bounds_what_later_rows_may_add():
-    stored = Histograms.of(continuous(5, 4, density=1.0), "auto")
-    for seed in range(1, 4):
-        stored.append(raw_rows(continuous(3000, 4, density=1.0, seed=seed)))
-    assert len(stored.levels) <= AUTO_LEVELS + 1
+@pytest.mark.parametrize("first", [1, 5, 4000])
+def test_auto_bounds_what_later_rows_may_add(first):
+    x = continuous(9000, 4, density=1.0)
+    x[:, 1:] = np.round(x[:, 1:], 2)  # one rich column among poorer ones
+    stored = Histograms.of(x[:first], "auto")
+    for start in range(first, len(x), 2000):
+        stored.append(raw_rows(x[start : start + 2000]))
+    assert len(stored.levels) <= AUTO_LEVELS + 4 * 4
+    assert len(stored.levels) > 4000
+
+
+def test_auto_leaves_every_column_some_levels_however_many_there_are():
+    rng = np.random.default_rng(0)
+    x = sp.random(60, 10_000, 0.01, "csr", random_state=rng)
+    stored = Histograms.of(x[:1], "auto")
+    stored.append(raw_rows(x[1:]))
+    per_column = np.diff(stored.levels.start)[:-1]
+    assert (per_column >= np.minimum(4, np.diff(x.tocsc().indptr))).all()

@@ -31,15 +31,16 @@ class TestIterative(PosteriorContract):
         assert posterior.rounds == 1
         assert posterior.residual() > 1e-8
 
+    @pytest.mark.jit
     def test_a_label_starts_from_the_last_weights(self):
-        x = continuous(size(300, 40), 8)
+        x = continuous(300, 8)
         y = (x.sum(axis=1) > 2.4).astype(int)
         posterior = self.build(x, y, 2)
         cold = posterior.rounds
         posterior.retarget(posterior.targets)
         assert posterior.rounds == 0
         posterior.add(raw_rows(x[:1]), targets(y[:1], 2), np.array([0.1]))
-        assert posterior.rounds <= cold
+        assert 0 < posterior.rounds < cold
 
     @pytest.mark.jit
     def test_the_preconditioner_saves_rounds(self, monkeypatch):

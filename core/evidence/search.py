@@ -1,0 +1,148 @@
+"""Minimising a criterion over positive parameters, in log space."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from core._types import Floats
+from core.evidence.criteria import Criterion, Evaluation
+from core.kernels import Kernel
+
+NOISE_BOUNDS = (1e-6, 1e4)
+STEP = 0.7  # first step of a cold simplex: a factor of two
+WARM_STEP = 0.1  # least size of a simplex that starts from the last one
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Which of the parameters (kernel theta, then noise) may move, and where they are."""
+
+    kernel: Kernel
+    noise: float
+    free: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.kernel.names, "noise")
+
+    @property
+    def logs(self) -> Floats:
+        """The free parameters as the search sees them."""
+        values, bounds = np.append(self.kernel.theta, self.noise), self._bounds
+        return np.asarray(np.log(np.clip(values, bounds[:, 0], bounds[:, 1]))[self._places])
+
+    @property
+    def log_bounds(self) -> Floats:
+        return np.asarray(np.log(self._bounds)[self._places])
+
+    def at(self, logs: Floats) -> "Setting":
+        """With these free parameters, taken into their bounds."""
+        values = np.append(self.kernel.theta, self.noise)
+        bounds = self.log_bounds
+        values[self._places] = np.exp(np.clip(logs, bounds[:, 0], bounds[:, 1]))
+        return Setting(self.kernel.with_theta(values[:-1]), float(values[-1]), self.free)
+
+    def gradient(self, evaluation: Evaluation) -> Floats:
+        """By the logarithms of the free parameters."""
+        assert evaluation.by_theta is not None
+        by_log = np.append(evaluation.by_theta * self.kernel.theta, evaluation.by_log_noise or 0.0)
+        return np.asarray(by_log[self._places])
+
+    @property
+    def _bounds(self) -> Floats:
+        return np.vstack([self.kernel.bounds, NOISE_BOUNDS])
+
+    @property
+    def _places(self) -> list[int]:
+        return [self.names.index(name) for name in self.free]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best setting of a search."""
+
+    setting: Setting
+    evaluation: Evaluation
+    evaluations: int
+    simplex: Floats | None = None  # where the next search may start
+
+
+def simplex_search(
+    criterion: Criterion, start: Setting, simplex: Floats | None = None, tolerance: float = 0.03
+) -> Found:
+    """Nelder-Mead, from the last simplex if there is one: few parameters, no gradient, warm starts."""
+    best = _Best(criterion, start)
+    centre = start.logs
+    if simplex is None:
+        simplex = np.vstack([centre, centre + STEP * np.eye(len(centre))])
+    else:
+        offsets = simplex[1:] - simplex[0]
+        small = np.abs(offsets).max(initial=0.0) < WARM_STEP
+        simplex = np.vstack([centre, centre + (WARM_STEP * np.eye(len(centre)) if small else offsets)])
+    result = minimize(
+        best.value,
+        centre,
+        method="Nelder-Mead",
+        options={"initial_simplex": simplex, "xatol": tolerance, "fatol": np.inf, "maxfev": 200 * len(centre)},
+    )
+    return best.found(result.final_simplex[0])
+
+
+def gradient_search(
+    criterion: Criterion, start: Setting, *, l1: float = 0.0, l2: float = 0.0, max_rounds: int = 100
+) -> Found:
+    """L-BFGS on the logarithms, with l1 |weights|_1 + l2 |weights|_2^2 added (paper 003, section 6)."""
+    best = _Best(criterion, start, l1, l2)
+    result = minimize(
+        best.value_and_gradient,
+        start.logs,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=start.log_bounds,
+        options={"maxiter": max_rounds},
+    )
+    del result
+    return best.found(None)
+
+
+class _Best:
+    """Counts evaluations and remembers the best one: a search may end elsewhere."""
+
+    def __init__(self, criterion: Criterion, start: Setting, l1: float = 0.0, l2: float = 0.0) -> None:
+        self._criterion, self._start = criterion, start
+        self._l1, self._l2 = l1, l2
+        self._count = 0
+        self._lowest = np.inf
+        self._kept: tuple[Setting, Evaluation] | None = None
+
+    def value(self, logs: Floats) -> float:
+        return self._evaluate(logs, gradient=False)[0]
+
+    def value_and_gradient(self, logs: Floats) -> tuple[float, Floats]:
+        value, setting, evaluation = self._evaluate(logs, gradient=True)
+        penalty = np.array(
+            [
+                self._l1 * w + 2.0 * self._l2 * w**2 if name.startswith("weight") else 0.0
+                for name, w in self._free(setting)
+            ]
+        )
+        return value, setting.gradient(evaluation) + penalty
+
+    def found(self, simplex: Floats | None) -> Found:
+        assert self._kept is not None
+        setting, evaluation = self._kept
+        return Found(setting, evaluation, self._count, simplex)
+
+    def _evaluate(self, logs: Floats, *, gradient: bool) -> tuple[float, Setting, Evaluation]:
+        self._count += 1
+        setting = self._start.at(logs)
+        evaluation = self._criterion(setting.kernel, setting.noise, gradient=gradient)
+        weights = np.array([w for name, w in self._free(setting) if name.startswith("weight")])
+        value = evaluation.value + self._l1 * float(weights.sum()) + self._l2 * float((weights**2).sum())
+        if value < self._lowest:
+            self._lowest, self._kept = value, (setting, evaluation)
+        return value, setting, evaluation
+
+    def _free(self, setting: Setting) -> list[tuple[str, float]]:
+        return list(zip(setting.free, np.exp(setting.logs), strict=True))

@@ -1,0 +1,34 @@
+"""Class labels as users have them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+
+def checked_labels(y: Any, n: int) -> Any:
+    """n labels of classes, or a ValueError."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    if len(y) != n:
+        raise ValueError(f"there are {n} rows but {len(y)} labels")
+    return y
+
+
+def union_of_labels(a: Any, b: Any) -> Any:
+    """Sorted union of labels of one kind.
+
+    >>> union_of_labels(["b", "a"], ["c", "b"]).tolist()
+    ['a', 'b', 'c']
+    """
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim != 1 or (a.dtype.kind == "f" and np.isnan(a).any()):
+        raise ValueError(f"classes must be a list of class labels; got {a.tolist()!r}")
+    if (a.dtype.kind in "USO") != (b.dtype.kind in "USO"):
+        raise ValueError(f"class labels must be all text or all numbers; got {a[:1].tolist()} and {b[:1].tolist()}")
+    both = np.concatenate([a, b])
+    for part, found in ((a, both[: len(a)]), (b, both[len(a) :])):
+        if part.dtype.kind in "iu" and not np.array_equal(found.astype(part.dtype), part):
+            raise ValueError(f"labels of types {a.dtype} and {b.dtype} do not fit into one type: use one of them")
+    return np.unique(both)

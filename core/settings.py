@@ -1,0 +1,121 @@
+"""What a user sets, and the model's parts that follow from it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from core._types import Floats, Indices, Table
+from core.checks import check_choice, check_finite, check_not_negative, check_number
+from core.histograms import Complement, Histograms, LevelRule, raw_rows
+from core.kernels import IntersectionKernel, LinearKernel, RBFKernel, Transform, group_weights
+from core.linalg import DenseOperator, HistogramOperator, KernelError, Operator, Query, kernel_error
+from core.posterior import POSTERIORS, LabelRegression, PosteriorRule
+
+KernelName = Literal["hik", "rbf", "linear"]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a table of numbers becomes rows of the operator: fixed when the first rows come."""
+
+    histograms: bool
+    complement: Complement | None
+
+    def check(self, x: Table) -> Table:
+        """The table without duplicate entries, or a ValueError that names the value that cannot be used."""
+        if sp.issparse(x) and not x.has_canonical_format:
+            x = x.copy()
+            x.sum_duplicates()
+        check_finite(x)
+        if self.histograms and self.complement is None:
+            check_not_negative(x)
+        return x
+
+    def coded(self, x: Table) -> Table:
+        """The numbers that are compared: the complements are joined here."""
+        return self.complement(x) if self.complement else x
+
+    def __call__(self, x: Table) -> Query:
+        """Checked rows as a query."""
+        return raw_rows(self.coded(x)) if self.histograms else dense(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The settings of a model, by the names that `GPHIKClassifier` documents."""
+
+    kernel: KernelName = "hik"
+    transform: Transform = None
+    eta: float = 1.0
+    weights: Any = None
+    noise: float = 0.1
+    bias: float = 1.0
+    complement: bool = False
+    levels: LevelRule = "auto"
+    balance: bool = False
+    posterior: PosteriorRule = "auto"
+    groups: Any = None
+    gamma: float | Literal["scale"] = "scale"
+    max_memory: float = 4 * 2**30
+
+    def check(self) -> None:
+        """Raise a ValueError for what does not fit."""
+        check_choice("kernel", self.kernel, ("hik", "rbf", "linear"))
+        check_choice("transform", self.transform, (None, "power", "exp"))
+        check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
+        for name in ("complement", "balance"):
+            check_choice(name, getattr(self, name), (False, True))
+        for name in ("eta", "noise", "max_memory"):
+            check_number(name, getattr(self, name), positive=True)
+        check_number("bias", self.bias, positive=False)
+        if not (isinstance(self.gamma, str) and self.gamma == "scale"):
+            check_number("gamma", self.gamma, positive=True)
+        if isinstance(self.levels, int | np.integer) and not isinstance(self.levels, bool):
+            check_number("levels", self.levels, positive=True)
+        else:
+            check_choice("levels", self.levels, ("auto", None, "a whole number"))
+        if self.kernel != "hik" and (self.complement or self.transform is not None):
+            raise ValueError(f'complement and transform belong to kernel="hik"; got kernel={self.kernel!r}')
+        if self.kernel != "hik" and self.posterior not in ("auto", "dual"):
+            raise ValueError(f'kernel={self.kernel!r} needs posterior="dual"; got {self.posterior!r}')
+
+    def reader(self, x: Table) -> Reader:
+        """For checked first rows: the scale of complements is theirs."""
+        return Reader(self.kernel == "hik", Complement.of(x) if self.complement else None)
+
+    def operator(self, x: Table, reader: Reader) -> tuple[Operator, KernelError]:
+        """Of checked first rows, with what quantisation does to the kernel."""
+        weights, groups = group_weights(self.weights, self.groups, x.shape[1])
+        x, bias = reader.coded(x), float(self.bias)
+        if self.kernel == "hik":
+            if reader.complement:
+                groups = np.concatenate([groups, groups])
+            kernel = IntersectionKernel(weights, groups, bias, self.transform, float(self.eta))
+            histograms = Histograms.of(x, self.levels)
+            return HistogramOperator(histograms, kernel), kernel_error(x, histograms, kernel)
+        x = dense(x)
+        exact = KernelError(0.0, 0.0, 0.0)
+        if self.kernel == "linear":
+            return DenseOperator(x, LinearKernel(weights, groups, bias)), exact
+        spread = float(x.var()) or 1.0
+        gamma = 1.0 / (x.shape[1] * spread) if isinstance(self.gamma, str) else float(self.gamma)
+        return DenseOperator(x, RBFKernel(weights, groups, bias, gamma)), exact
+
+    def model(self, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
+        """Of an operator and the class numbers of its rows."""
+        return LabelRegression(
+            operator,
+            labels,
+            n_classes,
+            noise=float(self.noise),
+            balance=self.balance,
+            rule=self.posterior,
+            max_memory=self.max_memory,
+        )
+
+
+def dense(x: Table) -> Floats:
+    """The table as a dense array."""
+    return np.asarray(x.toarray() if sp.issparse(x) else x)
