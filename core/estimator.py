@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats, Indices
 from core.checks import check_choice, check_number
+from core.evidence import CriterionName, Tuned, tune
 from core.histograms import CodedRows, LevelRule, RawRows, code_rows
 from core.kernels import Transform
 from core.labels import checked_labels, union_of_labels
@@ -39,6 +40,11 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         each label changes the noise of all.
     posterior : "dual", "levels", "iterative", or "auto" for the cheapest.
     max_memory : bytes the posterior may take when it is chosen by "auto".
+    tune : None keeps eta, gamma and noise as they are given; "loo" finds those with the least leave-one-out squared
+        error and then the amplitude that makes variances fit, "evidence" those of the largest likelihood, "bound" those
+        of a bound of it that needs no factor.
+    tune_weights : also find the weights of columns or groups.
+    l1, l2 : penalties on the weights.
 
     Attributes
     ----------
@@ -48,6 +54,8 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     residual_ : largest column of |(K + N) alpha - Y| / |Y|.
     jitter_ : share by which a diagonal had to grow because rounding made the system singular; 0 as a rule.
     kernel_error_ : what quantisation did to the kernel, at the last fit or (if worse) since.
+    parameters_ : kernel parameters and noise in use, by name.
+    tuned_ : what the last tuning found: criterion, value, evaluations.
 
     Examples
     --------
@@ -62,6 +70,7 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_: Any
     kernel_error_: KernelError
+    tuned_: Tuned
     _settings: Settings
     _reader: Reader
     _model: LabelRegression
@@ -81,6 +90,10 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: Any = None,
         gamma: float | Literal["scale"] = "scale",
         max_memory: float = 4 * 2**30,
+        tune: CriterionName | None = None,
+        tune_weights: bool = False,
+        l1: float = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.kernel = kernel
         # scikit-learn takes whatever has an attribute of that name for a transformer.
@@ -96,6 +109,10 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.groups = groups
         self.gamma = gamma
         self.max_memory = max_memory
+        self._tune = tune  # the attribute of that name is the method
+        self.tune_weights = tune_weights
+        self.l1 = l1
+        self.l2 = l2
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The constructor's arguments."""
@@ -141,6 +158,36 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.classes_ = known
             self._note_quantisation(query)
             return self
+
+    def tune(self, criterion: CriterionName | None = None) -> Self:
+        """Find hyperparameters for the rows that are learnt, from where they are now; a second search is warm.
+
+        By the criterion named here, or in the constructor, or leave-one-out error. One class, or fewer than four rows,
+        leave everything as it is.
+
+        >>> X, y = [[1, 9], [2, 8], [1, 7], [9, 1], [8, 2], [7, 1]], [0, 0, 0, 1, 1, 1]
+        >>> model = GPHIKClassifier().fit(X, y)
+        >>> model.tune().parameters_["noise"] != 0.1
+        True
+        """
+        model = self._model_or_error()
+        name = criterion or self._settings.tune or "loo"
+        check_choice("criterion", name, get_args(CriterionName))
+        if len(np.unique(model.labels)) < 2 or len(model.labels) < 4:
+            return self
+        before = getattr(self, "tuned_", None)
+        simplex = before.simplex if before is not None and before.criterion == name else None
+        with self._all_or_nothing():
+            self.tuned_ = tune(
+                model,
+                name,
+                weights=self._settings.tune_weights,
+                simplex=simplex,
+                l1=self._settings.l1,
+                l2=self._settings.l2,
+            )
+            model.reset(self.tuned_.kernel, self.tuned_.noise)
+        return self
 
     def forget(self, indices: Any) -> Self:
         """Remove rows exactly, by their number in the order they were learnt; later rows move up.
@@ -238,6 +285,11 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._model.name
 
     @property
+    def parameters_(self) -> dict[str, float]:
+        kernel = self._model.operator.kernel
+        return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), self._model.noise), strict=True))
+
+    @property
     def n_levels_(self) -> int:
         operator = self._model.operator
         # The constant term is a level too, but none of the data.
@@ -287,7 +339,8 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         operator, self.kernel_error_ = self._settings.operator(X, self._reader)
         self._model = self._settings.model(operator, np.searchsorted(classes, y), len(classes))
         self.classes_ = classes
-        return self
+        self.__dict__.pop("tuned_", None)
+        return self.tune() if self._settings.tune else self
 
     def _model_or_error(self) -> LabelRegression:
         check_is_fitted(self)
@@ -318,4 +371,4 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _attribute(parameter: str) -> str:
-    return "_transform" if parameter == "transform" else parameter
+    return f"_{parameter}" if parameter in ("transform", "tune") else parameter

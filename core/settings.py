@@ -1,13 +1,14 @@
 """What a user sets, and the model's parts that follow from it."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
 from core.checks import check_choice, check_finite, check_not_negative, check_number
+from core.evidence import CriterionName
 from core.histograms import Complement, Histograms, LevelRule, raw_rows
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel, Transform, group_weights
 from core.linalg import DenseOperator, HistogramOperator, KernelError, Operator, Query, kernel_error
@@ -59,17 +60,23 @@ class Settings:
     groups: Any = None
     gamma: float | Literal["scale"] = "scale"
     max_memory: float = 4 * 2**30
+    tune: CriterionName | None = None
+    tune_weights: bool = False
+    l1: float = 0.0
+    l2: float = 0.0
 
     def check(self) -> None:
         """Raise a ValueError for what does not fit."""
         check_choice("kernel", self.kernel, ("hik", "rbf", "linear"))
         check_choice("transform", self.transform, (None, "power", "exp"))
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
-        for name in ("complement", "balance"):
+        check_choice("tune", self.tune, (None, *get_args(CriterionName)))
+        for name in ("complement", "balance", "tune_weights"):
             check_choice(name, getattr(self, name), (False, True))
         for name in ("eta", "noise", "max_memory"):
             check_number(name, getattr(self, name), positive=True)
-        check_number("bias", self.bias, positive=False)
+        for name in ("bias", "l1", "l2"):
+            check_number(name, getattr(self, name), positive=False)
         if not (isinstance(self.gamma, str) and self.gamma == "scale"):
             check_number("gamma", self.gamma, positive=True)
         if isinstance(self.levels, int | np.integer) and not isinstance(self.levels, bool):
@@ -78,6 +85,8 @@ class Settings:
             check_choice("levels", self.levels, ("auto", None, "a whole number"))
         if self.kernel != "hik" and (self.complement or self.transform is not None):
             raise ValueError(f'complement and transform belong to kernel="hik"; got kernel={self.kernel!r}')
+        if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
+            raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
         if self.kernel != "hik" and self.posterior not in ("auto", "dual"):
             raise ValueError(f'kernel={self.kernel!r} needs posterior="dual"; got {self.posterior!r}')
 

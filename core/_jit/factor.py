@@ -52,3 +52,12 @@ def close_gap(factor: Floats, n: int, j: int) -> None:
             target = column if column < j else column - 1
             for i in range(max(column, j + 1), n):
                 factor[i - 1, target] = factor[i, column]
+
+
+@kernel((MATRIX, INDEX, INDEX))
+def mirror(matrix: Floats, lo: int, hi: int) -> None:
+    """Copy the lower triangle to the upper one: columns lo to hi of it, in tiles that stay in the cache."""
+    for first in range(0, hi, 64):
+        for column in range(max(lo, first), hi):
+            for row in range(first, min(first + 64, column)):
+                matrix[row, column] = matrix[column, row]

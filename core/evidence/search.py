@@ -1,6 +1,7 @@
 """Minimising a criterion over positive parameters, in log space."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize
@@ -11,7 +12,19 @@ from core.kernels import Kernel
 
 NOISE_BOUNDS = (1e-6, 1e4)
 STEP = 0.7  # first step of a cold simplex: a factor of two
-WARM_STEP = 0.1  # least size of a simplex that starts from the last one
+WARM_STEP = 0.06  # least size of a simplex that starts from the last one: more where the bottom has moved
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End a search after so many evaluations a parameter without such a relative gain."""
+
+    patience: int
+    gain: float
+
+
+COLD = Stop(6, 1e-3)
+WARM = Stop(2, 5e-3)  # what was good enough moves only where that pays
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +66,10 @@ class Setting:
     def _bounds(self) -> Floats:
         return np.vstack([self.kernel.bounds, NOISE_BOUNDS])
 
-    @property
+    @cached_property
     def _places(self) -> list[int]:
-        return [self.names.index(name) for name in self.free]
+        place = {name: i for i, name in enumerate(self.names)}
+        return [place[name] for name in self.free]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +83,10 @@ class Found:
 
 
 def simplex_search(
-    criterion: Criterion, start: Setting, simplex: Floats | None = None, tolerance: float = 0.03
+    criterion: Criterion, start: Setting, simplex: Floats | None = None, tolerance: float = 0.05
 ) -> Found:
     """Nelder-Mead, from the last simplex if there is one: few parameters, no gradient, warm starts."""
-    best = _Best(criterion, start)
+    best = _Best(criterion, start, stop=WARM if simplex is not None else COLD)
     centre = start.logs
     if simplex is None:
         simplex = np.vstack([centre, centre + STEP * np.eye(len(centre))])
@@ -80,13 +94,12 @@ def simplex_search(
         offsets = simplex[1:] - simplex[0]
         small = np.abs(offsets).max(initial=0.0) < WARM_STEP
         simplex = np.vstack([centre, centre + (WARM_STEP * np.eye(len(centre)) if small else offsets)])
-    result = minimize(
-        best.value,
-        centre,
-        method="Nelder-Mead",
-        options={"initial_simplex": simplex, "xatol": tolerance, "fatol": np.inf, "maxfev": 200 * len(centre)},
-    )
-    return best.found(result.final_simplex[0])
+    options = {"initial_simplex": simplex, "xatol": tolerance, "fatol": np.inf, "maxfev": 200 * len(centre)}
+    try:
+        simplex = minimize(best.value, centre, method="Nelder-Mead", options=options).final_simplex[0]
+    except _NoGain:
+        simplex = best.logs + np.vstack([np.zeros(len(centre)), WARM_STEP * np.eye(len(centre))])
+    return best.found(simplex)
 
 
 def gradient_search(
@@ -106,18 +119,38 @@ def gradient_search(
     return best.found(None)
 
 
+class _NoGain(Exception):  # noqa: N818 - the end of a search, not an error
+    """Nothing was gained for long: the criterion is flat here, whatever the parameters still do."""
+
+
 class _Best:
     """Counts evaluations and remembers the best one: a search may end elsewhere."""
 
-    def __init__(self, criterion: Criterion, start: Setting, l1: float = 0.0, l2: float = 0.0) -> None:
+    def __init__(
+        self, criterion: Criterion, start: Setting, l1: float = 0.0, l2: float = 0.0, stop: "Stop | None" = None
+    ) -> None:
         self._criterion, self._start = criterion, start
         self._l1, self._l2 = l1, l2
-        self._count = 0
+        self._stop = stop
+        self._count = self._gained_at = 0
+        self._level = np.inf
         self._lowest = np.inf
         self._kept: tuple[Setting, Evaluation] | None = None
 
+    @property
+    def logs(self) -> Floats:
+        assert self._kept is not None
+        return self._kept[0].logs
+
     def value(self, logs: Floats) -> float:
-        return self._evaluate(logs, gradient=False)[0]
+        value = self._evaluate(logs, gradient=False)[0]
+        if self._stop is None:
+            return value
+        if np.isinf(self._level) or value < self._level - self._stop.gain * abs(self._level):
+            self._level, self._gained_at = value, self._count
+        elif self._count > self._gained_at + self._stop.patience * len(self._start.free):
+            raise _NoGain
+        return value
 
     def value_and_gradient(self, logs: Floats) -> tuple[float, Floats]:
         value, setting, evaluation = self._evaluate(logs, gradient=True)

@@ -43,9 +43,15 @@ def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
     if model.name == "levels" and isinstance(operator, HistogramOperator):
         return LevelCriterion(operator, targets, shape, name)
     if model.name == "iterative" and len(operator) > SAMPLE_ROWS:
-        rows = np.linspace(0, len(operator) - 1, SAMPLE_ROWS).astype(np.int64)
-        return DualCriterion(operator.only(rows), targets[rows], shape[rows], name)
+        return _sampled(model, name)
     return DualCriterion(operator, targets, shape, name)
+
+
+def _sampled(model: LabelRegression, name: CriterionName) -> Criterion:
+    """The criterion of rows spread evenly over all."""
+    rows = np.linspace(0, len(model.labels) - 1, SAMPLE_ROWS).astype(np.int64)
+    targets = one_vs_all(model.labels[rows], model.n_classes)
+    return DualCriterion(model.operator.only(rows), targets, model.noise_shape()[rows], name)
 
 
 def free_parameters(kernel: Kernel, *, weights: bool) -> tuple[str, ...]:
@@ -75,7 +81,15 @@ def tune(
     """
     start = Setting(model.operator.kernel, model.noise, free_parameters(model.operator.kernel, weights=weights))
     criterion = criterion_for(model, name)
-    found = gradient_search(criterion, start, l1=l1, l2=l2) if weights else simplex_search(criterion, start, simplex)
+    spent = 0
+    if weights:
+        found = gradient_search(criterion, start, l1=l1, l2=l2)
+    else:
+        if simplex is None and name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS:
+            # A sample tells roughly where to look, at a small part of the cost.
+            rough = simplex_search(_sampled(model, name), start)
+            start, simplex, spent = rough.setting, rough.simplex, rough.evaluations
+        found = simplex_search(criterion, start, simplex)
     amplitude = found.evaluation.amplitude
     if not (np.isfinite(amplitude) and amplitude > 0.0):
         amplitude = 1.0
@@ -85,6 +99,6 @@ def tune(
         setting.noise * amplitude,
         name,
         found.evaluation.value,
-        found.evaluations,
+        spent + found.evaluations,
         found.simplex,
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from core._jit import factor as kernels
+from core._parallel import over_slices
 from core._types import Floats
 from core.linalg import lapack
 
@@ -74,8 +75,8 @@ class Factor:
         """A^-1, n x n."""
         inverse = np.array(self._buffer[: self.n, : self.n], order="F")
         lapack.inverse_from_cholesky(inverse, self.n)
-        lower = np.tril(inverse)
-        return lower + np.tril(lower, -1).T
+        over_slices(lambda lo, hi: kernels.mirror(inverse, lo, hi), self.n, self.n**2)
+        return inverse
 
     def log_determinant(self) -> float:
         """log |A|."""

@@ -66,7 +66,9 @@ class LevelFeatures:
 
         With the scaled M summed up along both axes of each dimension, that is a sum over pairs of the row's codes.
         """
-        table = np.asfortranarray(matrix * (self.root_gap[:, None] * self.root_gap))
+        table = np.array(matrix, order="F")
+        table *= self.root_gap[:, None]
+        table *= self.root_gap
         counting.prefix_sums(self._order, self.start, table.T)
         over_slices(lambda lo, hi: counting.prefix_columns(table, self.start, lo, hi), self.size, self.size**2)
         rows = len(self.starts) - 1

@@ -25,7 +25,7 @@ class Intersection(Kernel):
     def __init__(self):
         pass
 
-    def __call__(self, X, Y=None, eval_gradient=False):  # noqa: ARG002
+    def __call__(self, X, Y=None, eval_gradient=False):
         return intersection(X, X if Y is None else Y)
 
     def diag(self, X):
