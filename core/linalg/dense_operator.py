@@ -51,6 +51,9 @@ class DenseOperator:
     def predictor(self, v: Floats) -> DensePredictor:
         return DensePredictor(self.kernel, self.x, v)
 
+    def difference(self, query: Floats, beta: Floats) -> DensePredictor:
+        return DensePredictor(self.kernel, np.vstack([self.x, query]), np.vstack([-beta, np.eye(len(query))]))
+
     def only(self, rows: Indices) -> "DenseOperator":
         return DenseOperator(self.x[rows], self.kernel)
 

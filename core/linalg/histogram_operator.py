@@ -86,6 +86,9 @@ class HistogramOperator:
     def predictor(self, v: Floats) -> LookupTable:
         return self.lookup(self._table(v))
 
+    def difference(self, query: HistogramQuery, beta: Floats) -> LookupTable:
+        return self.lookup(self.profile(query) - self._table(beta))
+
     def lookup(self, table: Floats) -> LookupTable:
         """The function with these values at the levels."""
         return LookupTable(self.levels, self.kernel, self.u, table)

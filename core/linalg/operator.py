@@ -44,6 +44,10 @@ class Operator(Protocol):
         """The function x -> k(x, X) V."""
         ...
 
+    def difference(self, query: Any, beta: Floats) -> Predictor:
+        """The functions x -> k(x, query) - k(x, X) beta, one for each row of the query; beta n x rows."""
+        ...
+
     def only(self, rows: Indices) -> Self:
         """An operator of these training rows alone."""
         ...

@@ -5,7 +5,8 @@ from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
 from core.posterior.levels import LevelPosterior
-from core.posterior.regression import LabelRegression, PosteriorRule, one_vs_all
+from core.posterior.pool import PoolPosterior
+from core.posterior.regression import LabelRegression, PosteriorRule, one_vs_all, probit
 
 __all__ = [
     "POSTERIORS",
@@ -14,10 +15,12 @@ __all__ = [
     "IterativePosterior",
     "LabelRegression",
     "LevelPosterior",
+    "PoolPosterior",
     "Posterior",
     "PosteriorName",
     "PosteriorRule",
     "choose",
     "costs",
     "one_vs_all",
+    "probit",
 ]

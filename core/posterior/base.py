@@ -92,6 +92,20 @@ class Posterior(ABC):
     def variance(self, query: Any) -> Floats:
         """Posterior variance of f, the same for all functions."""
 
+    def covariance(self, query: Any) -> Predictor:
+        """The functions x -> cov(f(x), f(row)), one for each row of the query."""
+        return self.operator.difference(query, self._inverse_times(self.operator.cross(query)))
+
+    def influence(self, row: int) -> Predictor:
+        """x -> cov(f(x), f(x_row)) for a row that is learnt, without the difference of two large numbers."""
+        unit = np.zeros((len(self.operator), 1))
+        unit[row] = self.noise[row]
+        return self.operator.predictor(self._inverse_times(unit))
+
+    @abstractmethod
+    def _inverse_times(self, v: Floats) -> Floats:
+        """(K + N)^-1 v, n x columns."""
+
     @abstractmethod
     def _fit(self) -> None:
         """Solve from scratch for the operator's rows."""

@@ -30,6 +30,9 @@ class DualPosterior(Posterior):
         explained: Floats = np.einsum("nb,nb->b", halves, halves)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
 
+    def _inverse_times(self, v: Floats) -> Floats:
+        return self._factor.solve(v)
+
     def _fit(self) -> None:
         n = len(self.operator)
         self._factor = Factor(n, lambda out: gram(self.operator, self.noise, out))

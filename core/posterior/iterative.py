@@ -34,6 +34,9 @@ class IterativePosterior(Posterior):
         explained: Floats = np.einsum("nb,nb->b", cross, solved)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
 
+    def _inverse_times(self, v: Floats) -> Floats:
+        return self._solve(v, None).x
+
     def _fit(self) -> None:
         self._weights = np.zeros_like(self.targets)
         self._rows_changed()

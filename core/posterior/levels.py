@@ -40,6 +40,21 @@ class LevelPosterior(Posterior):
             variance += np.maximum(rest, 0.0)
         return variance
 
+    def covariance(self, query: RawRows | CodedRows) -> LookupTable:
+        """As in the protocol; of values between two levels, what lies within the same gap is left out."""
+        return self._function(self._space.solve(self._phi(query)))
+
+    def influence(self, row: int) -> LookupTable:
+        return self.covariance(self.operator.own(np.array([row])))
+
+    def _inverse_times(self, v: Floats) -> Floats:
+        # (K + N)^-1 = N^-1 - N^-1 Phi A^-1 Phi^T N^-1, features in sorted order
+        features, order = self.operator.features(), self._feature[self.operator.levels.order]
+        scaled = v / self.noise[:, None]
+        right = np.empty((len(order), v.shape[1]))
+        right[order] = features.project(scaled)
+        return scaled - features.expand(self._space.solve(right)[order]) / self.noise[:, None]
+
     def _phi(self, query: RawRows | CodedRows) -> Floats:
         """phi of each row, S x rows; between two levels the upper feature is there in part."""
         levels = self.operator.levels
@@ -67,8 +82,12 @@ class LevelPosterior(Posterior):
         self._w = self._w + self._space.solve(features.project(self.weights) - self._w)
 
     def _make_predictor(self) -> LookupTable:
+        return self._function(self._w)
+
+    def _function(self, w: Floats) -> LookupTable:
+        """x -> phi(x)^T w."""
         levels = self.operator.levels
-        table = np.ascontiguousarray((self._space.root_gap[:, None] * self._w)[self._feature])
+        table = np.ascontiguousarray((self._space.root_gap[:, None] * w)[self._feature])
         counting.prefix_sums(levels.order, levels.start, table)
         return self.operator.lookup(table)
 

@@ -108,9 +108,7 @@ class LabelRegression:
 
     def probabilities(self, query: Any) -> Floats:
         """P(target > 0) of each class by mean and variance, normalised over the classes; rows x M."""
-        spread = np.sqrt(self.posterior.variance(query) + self.noise)
-        logs = log_ndtr(self.posterior.means(query) / spread[:, None])
-        return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
+        return probit(self.posterior.means(query), self.posterior.variance(query) + self.noise)
 
     def _fit(self) -> None:
         self.name = choose(self.operator, self.n_classes, self._max_memory) if self._rule == "auto" else self._rule
@@ -136,3 +134,13 @@ def one_vs_all(labels: Indices, n_classes: int) -> Floats:
     [[1.0, -1.0], [-1.0, 1.0]]
     """
     return np.where(labels[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+def probit(means: Floats, variance: Floats) -> Floats:
+    """P(target > 0) of each column for targets with these means (rows x M) and variance (rows), normalised to sum 1.
+
+    >>> probit(np.array([[0.0, 0.0]]), np.array([1.0])).tolist()
+    [[0.5, 0.5]]
+    """
+    logs = log_ndtr(means / np.sqrt(variance)[:, None])
+    return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))

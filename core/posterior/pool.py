@@ -1,0 +1,83 @@
+"""The pool posterior: mean and variance of every pool item, exact, one gather per label (design, section 5)."""
+
+from typing import Any
+
+import numpy as np
+
+from core._types import Floats, Indices
+from core.histograms import CodedRows
+from core.posterior.base import Posterior
+
+
+class PoolPosterior:
+    """Follows a posterior over a fixed pool of m rows: tell it of each change *before* the posterior makes it.
+
+    With c(.) = cov(f(.), f(x)) and s = c(x) + N_x, a label moves mean by c (y - mean(x)) / s and variance by -c^2 / s;
+    a retraction is the same with s = N_x - var(x) and the signs turned; a correction moves the mean by c (y' - y) / N.
+    """
+
+    def __init__(self, posterior: Posterior, rows: Any) -> None:
+        self._rows = rows
+        self.refresh(posterior)
+
+    def __len__(self) -> int:
+        return len(self.variance)
+
+    @property
+    def rows(self) -> Any:
+        return self._rows
+
+    def refresh(self, posterior: Posterior) -> None:
+        """Compute everything again: after hyperparameters changed, or to shed what rounding has added up."""
+        self.mean = posterior.means(self._rows)  # m x M
+        self.variance = posterior.variance(self._rows)  # m
+
+    def learn(self, posterior: Posterior, row: Any, target: Floats, noise: float) -> None:
+        """A row is about to be learnt, with this target (M)."""
+        function = posterior.covariance(row)
+        own = float(function(row)[0, 0])
+        surprise = target - posterior.means(row)[0]
+        self._move(function(self._rows)[:, 0], surprise, own + noise)
+
+    def forget(self, posterior: Posterior, index: int) -> None:
+        """A learnt row is about to be removed."""
+        row = posterior.operator.own(np.array([index]))
+        function = posterior.influence(index)
+        scale = posterior.noise[index] - float(function(row)[0, 0])
+        surprise = posterior.targets[index] - posterior.means(row)[0]
+        self._move(function(self._rows)[:, 0], surprise, -scale)
+
+    def relabel(self, posterior: Posterior, index: int, target: Floats) -> None:
+        """A learnt row is about to get another target: the mean moves, the variance does not."""
+        influence = posterior.influence(index)(self._rows)[:, 0]
+        self._add_to_mean(influence / posterior.noise[index], target - posterior.targets[index])
+
+    def retarget(self, posterior: Posterior) -> None:
+        """All targets were replaced (a new class): means again, by one gather."""
+        self.mean = posterior.means(self._rows)
+
+    def append(self, posterior: Posterior, rows: Any) -> None:
+        """More pool rows."""
+        if isinstance(self._rows, CodedRows):
+            self._rows.append(rows)
+        else:
+            self._rows = np.concatenate([self._rows, rows])
+        self.mean = np.concatenate([self.mean, posterior.means(rows)])
+        self.variance = np.concatenate([self.variance, posterior.variance(rows)])
+
+    def remove(self, rows: Indices) -> None:
+        """Drop pool rows; the others move up."""
+        if isinstance(self._rows, CodedRows):
+            self._rows.remove(rows)
+        else:
+            self._rows = np.delete(self._rows, rows, axis=0)
+        self.mean = np.delete(self.mean, rows, axis=0)
+        self.variance = np.delete(self.variance, rows)
+
+    def _move(self, covariance: Floats, surprise: Floats, scale: float) -> None:
+        self._add_to_mean(covariance / scale, surprise)
+        self.variance = np.maximum(self.variance - covariance**2 / scale, 0.0)
+
+    def _add_to_mean(self, share: Floats, change: Floats) -> None:
+        # New arrays, not changed ones: whoever holds the last state keeps it.
+        self.mean = self.mean + share[:, None] * change

@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from core.queries import STRATEGIES, PoolState, pick
+from tests.core.data import continuous, size
+from tests.reference.dense import DenseGP, hik, targets
+
+NOISE = 0.1
+N, LABELLED = size(300, 60), 12
+
+
+def make_state(seed=0, n_classes=3):
+    x = continuous(N, 6, seed=seed)
+    y = np.digitize(x.sum(axis=1), np.quantile(x.sum(axis=1), np.arange(1, n_classes) / n_classes))
+    K = hik(x, x, bias=0.5)
+    rows = np.arange(LABELLED)
+    gp = DenseGP(K[np.ix_(rows, rows)], targets(y[rows], n_classes), np.full(LABELLED, NOISE))
+    C = K - K[:, rows] @ np.linalg.solve(gp.K + NOISE * np.eye(LABELLED), K[rows])
+    free = np.arange(LABELLED, N)
+    state = PoolState(
+        gp.means(K[:, free][rows]),
+        np.diag(C)[free],
+        NOISE,
+        free,
+        lambda a, b: C[np.ix_(a, b)],
+        lambda a, b: K[np.ix_(a, b)],
+        np.arange(0, N, 3),
+        rows,
+    )
+    return state, C, K
+
+
+# One row per strategy: whether it looks at the variance, the mean, and which item it must prefer to which.
+EXPECTED = {
+    "random": set(),
+    "mean": {"mean"},
+    "variance": {"variance"},
+    "unc": {"mean", "variance"},
+    "unc+": {"mean", "variance"},
+    "entropy": {"mean", "variance"},
+    "bald": {"mean", "variance"},
+    "emoc": {"mean", "variance", "covariance"},
+    "density": {"mean", "variance", "kernel"},
+    "herding": {"kernel"},
+}
+
+
+def test_every_strategy_has_a_row():
+    assert set(EXPECTED) == set(STRATEGIES)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_template(name, n_classes):
+    state, _, _ = make_state(n_classes=n_classes)
+    scores = STRATEGIES[name](state, np.random.default_rng(1))
+    assert scores.shape == (len(state),)
+    assert np.isfinite(scores).all()
+    # The same for a part of the pool as for the whole of it.
+    some = np.array([5, 2, 17])
+    if name != "random":
+        assert np.allclose(STRATEGIES[name](state.take(some), np.random.default_rng(1)), scores[some])
+    # It depends on just what it says.
+    rng = np.random.default_rng(3)
+    changed = {
+        "mean": PoolState(**{**vars(state), "mean": rng.normal(size=state.mean.shape)}),
+        "variance": PoolState(**{**vars(state), "variance": rng.random(len(state))}),
+        "covariance": PoolState(**{**vars(state), "covariance": lambda a, b: rng.random((len(a), len(b)))}),
+        "kernel": PoolState(**{**vars(state), "kernel": lambda a, b: rng.random((len(a), len(b)))}),
+    }
+    for what, other in changed.items():
+        same = np.allclose(STRATEGIES[name](other, np.random.default_rng(1)), scores)
+        if n_classes > 1 or what in ("covariance", "kernel"):
+            assert same == (what not in EXPECTED[name]), what
+    # Picking: different items, reproducible, any count, seeds break ties.
+    for count in (1, 7, len(state) + 5):
+        picks = pick(state, name, count, seed=4)
+        rows = [p.row for p in picks]
+        assert len(set(rows)) == len(rows) == min(count, len(state))
+        assert set(rows) <= set(state.rows.tolist())
+        assert [p.row for p in pick(state, name, count, seed=4)] == rows
+    if name != "random":
+        assert scores[state.rows == pick(state, name, 1)[0].row][0] == scores.min()
+
+
+def test_formulas():
+    state, C, K = make_state()
+    rng = np.random.default_rng(0)
+    ordered = np.sort(state.mean, axis=1)
+    gap, s = ordered[:, -1] - ordered[:, -2], NOISE + state.variance
+    assert np.allclose(STRATEGIES["mean"](state, rng), gap)
+    assert np.allclose(STRATEGIES["unc"](state, rng), gap / np.sqrt(s))
+    assert np.allclose(STRATEGIES["unc+"](state, rng), gap + np.sqrt(s))
+    p = norm.cdf(state.mean / np.sqrt(s)[:, None])
+    p /= p.sum(axis=1, keepdims=True)
+    assert np.allclose(STRATEGIES["entropy"](state, rng), (p * np.log(p)).sum(axis=1))
+    change = np.array(
+        [sum(p[i, c] * np.abs(targets([c], 3)[0] - state.mean[i]).sum() for c in range(3)) for i in range(len(state))]
+    )
+    reach = np.abs(C[np.ix_(state.rows, state.reference)]).mean(axis=1)
+    assert np.allclose(STRATEGIES["emoc"](state, rng), -change / s * reach)
+    gain = K[np.ix_(state.rows, state.reference)] - K[np.ix_(state.reference, state.labelled)].max(axis=1)
+    assert np.allclose(STRATEGIES["herding"](state, rng), -np.maximum(gain, 0).sum(axis=1))
+
+
+def test_bald_is_the_mutual_information():
+    state, _, _ = make_state(n_classes=2)
+    few = state.take(np.arange(5))
+    f = few.mean[:, 1] + np.sqrt(few.variance) * np.random.default_rng(0).normal(size=(200_000, 1))
+    p = norm.cdf(f / np.sqrt(NOISE))
+
+    def bits(p):
+        p = np.clip(p, 1e-300, 1 - 1e-16)
+        return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+
+    expected = bits(p.mean(axis=0)) - bits(p).mean(axis=0)
+    assert np.allclose(STRATEGIES["bald"](few, np.random.default_rng(0)), -2 * expected, atol=0.05)  # two columns
+
+
+@pytest.mark.parametrize("strategy", ["variance", "unc", "unc+", "emoc"])
+def test_a_batch_is_conditioned_on_its_picks(strategy):
+    """Against picking one by one from the whole pool, conditioned in full each time: little is lost."""
+    state, C, _ = make_state()
+
+    def explained(rows):
+        block = C[np.ix_(rows, rows)] + NOISE * np.eye(len(rows))
+        cross = C[np.ix_(rows, state.rows)]
+        return np.einsum("rm,rm->", cross, np.linalg.solve(block, cross)) / state.variance.sum()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.queries.picking.CANDIDATES", 10**6)
+        full = [p.row for p in pick(state, strategy, 8)]
+        patch.setattr("core.queries.picking.CANDIDATES", len(state) // 4)
+        quick = [p.row for p in pick(state, strategy, 8)]
+        top = state.rows[np.argsort(STRATEGIES[strategy](state, np.random.default_rng(0)))[:8]].tolist()
+    assert explained(quick) > 0.9 * explained(full)
+    assert explained(full) >= 0.95 * explained(top)
+
+
+def test_duplicates_are_not_asked_twice():
+    state, C, K = make_state()
+    copies = np.repeat(np.arange(len(state)), 3)
+    twin = PoolState(
+        state.mean[copies],
+        state.variance[copies],
+        NOISE,
+        np.arange(len(copies)),
+        lambda a, b: C[np.ix_(state.rows[copies[a]], state.rows[copies[b]])],
+        lambda a, b: K[np.ix_(state.rows[copies[a]], state.rows[copies[b]])],
+        np.arange(0, len(copies), 5),
+        np.array([], dtype=int),
+    )
+    for strategy in ("variance", "unc", "unc+", "bald"):
+        rows = [copies[p.row] for p in pick(twin, strategy, 5)]
+        assert len(set(rows)) == 5
+    first = pick(twin, "unc", 1)[0].row
+    others = [p.row for p in pick(twin, "unc", 3, pending=np.array([first]))]
+    assert copies[first] not in copies[others]
+
+
+def test_exploration():
+    state, _, _ = make_state()
+    assert all(p.explored for p in pick(state, "unc", 10, explore=1.0))
+    assert not any(p.explored for p in pick(state, "unc", 10))
+    share = np.mean([p.explored for seed in range(20) for p in pick(state, "unc", 5, seed=seed, explore=0.3)])
+    assert 0.15 < share < 0.45
+
+
+def test_ties_are_broken_by_the_seed():
+    state, _, _ = make_state()
+    flat = PoolState(**{**vars(state), "mean": np.zeros_like(state.mean)})
+    assert len({pick(flat, "mean", seed=seed)[0].row for seed in range(20)}) > 10
+
+
+def test_unknown_strategy():
+    with pytest.raises(ValueError, match=r"one of random, mean, .*; got 'best'"):
+        pick(make_state()[0], "best")
