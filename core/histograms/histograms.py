@@ -49,9 +49,13 @@ class Histograms:
         return histograms
 
     def append(self, rows: RawRows) -> CodedRows:
-        """Code and store rows, with new levels where a dimension has room for them; returns the coded rows."""
-        self.levels = self.levels.insert(*self.levels.unseen(rows))
+        """Code and store rows, with new levels where there is room for them; returns the coded rows."""
+        self.learn_levels(rows)
         coded = code_rows(rows, self.levels)
         self.rows.append(coded)
-        self.quantised = self.quantised or not np.array_equal(self.levels.values[coded.codes], rows.values)
         return coded
+
+    def learn_levels(self, rows: RawRows) -> None:
+        """Make the values of these rows levels where there is room."""
+        self.levels = self.levels.insert(*self.levels.unseen(rows))
+        self.quantised = self.quantised or bool(len(self.levels.missing(rows)))

@@ -103,13 +103,17 @@ class LevelTable:
         )
         return positions
 
-    def unseen(self, rows: RawRows) -> tuple[Dims, Floats]:
-        """Values that are no level yet and for which their dimension has room, ascending, each once."""
+    def missing(self, rows: RawRows) -> Indices:
+        """The entries whose value is no level."""
         positions = self.nearest(rows)
-        found = np.zeros(rows.nnz, dtype=bool)
-        found[positions >= 0] = self.sorted_values[positions[positions >= 0]] == rows.values[positions >= 0]
-        pairs = np.stack([rows.dims[~found].astype(np.float64), rows.values[~found]])
-        dims, values = np.unique(pairs, axis=1)
+        found = positions >= 0
+        found[found] = self.sorted_values[positions[found]] == rows.values[found]
+        return np.flatnonzero(~found)
+
+    def unseen(self, rows: RawRows) -> tuple[Dims, Floats]:
+        """Values that are no level yet and for which there is room, ascending, each once."""
+        missing = self.missing(rows)
+        dims, values = np.unique(np.stack([rows.dims[missing].astype(np.float64), rows.values[missing]]), axis=1)
         dims = dims.astype(np.int32)
         held = np.diff(self.start)[dims] + np.arange(len(dims)) - np.searchsorted(dims, dims)  # before each of them
         keep = self.room.has_room(held, len(self))

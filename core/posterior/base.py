@@ -53,6 +53,10 @@ class Posterior(ABC):
         self.targets = targets
         self._retargeted()
 
+    def follow_levels(self) -> None:
+        """The operator's level table has grown without a new row: make room for the new levels."""
+        self._predictor = None
+
     @property
     def predictor(self) -> Predictor:
         """The posterior mean as a function of its own, which later changes do not touch."""

@@ -98,6 +98,12 @@ class LevelPosterior(Posterior):
         self._absorb(added, 1.0)
         self._solve()
 
+    def follow_levels(self) -> None:
+        self._predictor = None
+        self._space.expect(len(self.operator.levels) - len(self._feature))
+        self._insert_levels()
+        self._solve()
+
     def _removing(self, rows: Indices) -> None:
         self._space.expect(len(rows))
         self._absorb(rows, -1.0)

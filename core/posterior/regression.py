@@ -37,14 +37,25 @@ class LabelRegression:
         self.operator = operator
         self.labels = labels  # n, class numbers
         self.n_classes = n_classes
+        self.factors = np.ones(len(labels))  # of the noise: how little a row's label is to be trusted
         self.noise = noise
-        self._balance = balance
+        self.balance = balance
         self._rule = rule
         self._max_memory = max_memory
         self._fit()
 
-    def add(self, query: Any, labels: Indices, renumber: Indices | None = None, n_classes: int | None = None) -> None:
-        """Learn more rows; where they bring new classes, `renumber` gives the old class numbers their new ones."""
+    def add(
+        self,
+        query: Any,
+        labels: Indices,
+        renumber: Indices | None = None,
+        n_classes: int | None = None,
+        factors: Floats | None = None,
+    ) -> None:
+        """Learn more rows; where they bring new classes, `renumber` gives the old class numbers their new ones.
+
+        `factors` are multiples of the noise for the new rows, 1 by default.
+        """
         self.operator.check(query)
         n = len(self.labels)
         with self._all_or_nothing():
@@ -52,8 +63,9 @@ class LabelRegression:
             if renumber is not None and n_classes is not None:
                 self.labels, self.n_classes = renumber[self.labels], n_classes
             self.labels = np.concatenate([self.labels, labels])
+            self.factors = np.concatenate([self.factors, np.ones(len(labels)) if factors is None else factors])
             # What is cheapest changes with n; looked at again when n has doubled.
-            if self._balance or (self._rule == "auto" and len(self.labels) > 2 * self._chosen_at):
+            if self.balance or (self._rule == "auto" and len(self.labels) > 2 * self._chosen_at):
                 self.operator.append(query)
                 self._fit()
                 return
@@ -66,7 +78,8 @@ class LabelRegression:
         """Forget rows; the others move up."""
         with self._all_or_nothing():
             self.labels = np.delete(self.labels, rows)
-            if self._balance:
+            self.factors = np.delete(self.factors, rows)
+            if self.balance:
                 self.operator.remove(rows)
                 self._fit()
             else:
@@ -76,7 +89,7 @@ class LabelRegression:
         """Give all rows these class numbers, of so many classes."""
         with self._all_or_nothing():
             self.labels, self.n_classes = labels, n_classes
-            if self._balance:
+            if self.balance:
                 self._fit()
             else:
                 self.posterior.retarget(self._targets())
@@ -84,11 +97,11 @@ class LabelRegression:
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Take everything back when a change fails half-way (no memory, no factor): labels are never half learnt."""
-        before = self.labels, self.n_classes, self.operator.checkpoint()
+        before = self.labels, self.factors, self.n_classes, self.operator.checkpoint()
         try:
             yield
         except Exception:
-            self.labels, self.n_classes, rows = before
+            self.labels, self.factors, self.n_classes, rows = before
             self.operator.restore(rows)
             self._fit()
             raise
@@ -101,10 +114,10 @@ class LabelRegression:
 
     def noise_shape(self) -> Floats:
         """The noise of each row as a multiple of `noise`."""
-        if not self._balance:
-            return np.ones(len(self.labels))
+        if not self.balance:
+            return self.factors
         sizes = np.bincount(self.labels, minlength=self.n_classes)
-        return np.asarray(self.n_classes * sizes[self.labels] / len(self.labels))
+        return np.asarray(self.factors * self.n_classes * sizes[self.labels] / len(self.labels))
 
     def probabilities(self, query: Any) -> Floats:
         """P(target > 0) of each class by mean and variance, normalised over the classes; rows x M."""

@@ -1,0 +1,244 @@
+"""OnlineLearner: the one door the service uses. Items in, labels in, the next question out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core._types import Floats, Indices
+from core.evidence import tune
+from core.histograms import CodedRows, RawRows
+from core.linalg import HistogramOperator, Operator, Predictor
+from core.posterior import LabelRegression, PoolPosterior, one_vs_all, probit
+from core.queries import Pick, PoolState, pick
+from core.settings import Reader, Settings
+
+REFERENCE_ROWS = 256  # of the pool, for strategies that look at it as a whole
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """An immutable view of the learner, for any number of readers while the learner goes on."""
+
+    version: int
+    classes: tuple[str, ...]
+    mean: Floats  # items x M
+    variance: Floats  # items
+    noise: float
+    labels: Indices  # items; -1 without a label
+    predictor: Predictor | None
+
+    @property
+    def probabilities(self) -> Floats:
+        """Of each item and class."""
+        return probit(self.mean, self.variance + self.noise)
+
+
+class OnlineLearner:
+    """An exact posterior over a pool of items that learns from each label at once.
+
+    Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
+    change, `mean` and `variance` of all items are those of a fresh fit.
+
+    >>> learner = OnlineLearner(Settings(noise=0.1), classes=["cat", "dog"])
+    >>> learner.add_items(np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]]))
+    >>> learner.label(0, "cat"), learner.label(3, "dog")
+    (None, None)
+    >>> learner.query(1)[0].row in (1, 2), learner.publish().probabilities[1].argmax()
+    (True, np.int64(0))
+    """
+
+    def __init__(self, settings: Settings | None = None, classes: list[str] | None = None) -> None:
+        self.settings = settings or Settings()
+        self.settings.check()
+        self.classes: list[str] = list(classes or [])
+        self.version = 0
+        self._learnt: list[int] = []  # items in the order their labels were learnt
+        self._reader: Reader | None = None
+        self._model: LabelRegression
+        self._pool: PoolPosterior
+
+    def __len__(self) -> int:
+        return len(self._pool) if self._reader else 0
+
+    @property
+    def labels(self) -> Indices:
+        """The class number of each item, -1 without a label."""
+        labels = np.full(len(self), -1, dtype=np.int64)
+        if self._learnt:
+            labels[self._learnt] = self._model.labels
+        return labels
+
+    @property
+    def mean(self) -> Floats:
+        """Posterior means, items x M."""
+        return self._pool.mean
+
+    @property
+    def variance(self) -> Floats:
+        """Posterior variances of the latent functions, items."""
+        return self._pool.variance
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise on a target."""
+        return self._model.noise
+
+    def add_items(self, x: Any) -> None:
+        """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
+        if self._reader is None:
+            reader = self.settings.reader(x)
+            operator, _ = self.settings.operator(reader.check(x), reader)
+            rows = operator.own(np.arange(len(operator)))
+            self._model = self.settings.model(_empty(operator), np.empty(0, dtype=np.int64), len(self.classes))
+            self._pool = PoolPosterior(self._model.posterior, rows)
+            self._reader = reader
+        else:
+            query = self._reader(self._reader.check(x))
+            self._model.operator.check(query)
+            self._pool.append(self._model.posterior, self._store(query))
+        self.version += 1
+
+    def label(self, item: int, name: str, *, doubt: float = 1.0) -> None:
+        """Learn that this item is of this class; `doubt` multiplies the noise (an annotator's, for instance).
+
+        A second label for an item replaces the first. Names may be new.
+        """
+        self._check_item(item)
+        if not (np.isfinite(doubt) and doubt > 0.0):
+            raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
+        if name not in self.classes:
+            self._new_class(name)
+        number = self.classes.index(name)
+        if item in self._learnt:
+            self._relabel(self._learnt.index(item), number, doubt)
+        else:
+            self._learn(item, number, doubt)
+        self.version += 1
+
+    def retract(self, item: int) -> None:
+        """Take the label of this item back."""
+        self._check_item(item)
+        if item not in self._learnt:
+            raise ValueError(f"item {item} has no label to retract")
+        self._forget(self._learnt.index(item))
+        self.version += 1
+
+    def query(
+        self,
+        count: int = 1,
+        strategy: str = "unc",
+        *,
+        seed: int = 0,
+        explore: float = 0.0,
+        pending: Indices | None = None,
+    ) -> list[Pick]:
+        """The unlabelled items to ask about next; `pending` ones were asked before and are not answered yet.
+
+        Until two classes have labels, items are chosen to stand for the pool (herding).
+        """
+        waiting = np.asarray(pending if pending is not None else [], dtype=np.int64)
+        closed = np.concatenate([np.array(self._learnt, dtype=np.int64), waiting])
+        free = np.delete(np.arange(len(self)), closed)
+        if not len(free):
+            return []
+        if len(set(self._model.labels.tolist())) < 2 and strategy != "random":
+            strategy = "herding"
+        return pick(self.pool_state(free), strategy, count, seed=seed, explore=explore, pending=waiting)
+
+    def pool_state(self, items: Indices) -> PoolState:
+        """What strategies look at, for these items."""
+        reference = np.unique(np.linspace(0, len(self) - 1, REFERENCE_ROWS).astype(np.int64))
+        return PoolState(
+            self.mean[items],
+            self.variance[items],
+            self.noise,
+            items,
+            self._covariance,
+            self._kernel,
+            reference,
+            np.array(self._learnt, dtype=np.int64),
+        )
+
+    def tune(self) -> None:
+        """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing."""
+        if len(set(self._model.labels.tolist())) < 2 or len(self._learnt) < 4:
+            return
+        found = tune(self._model, self.settings.tune or "loo", weights=self.settings.tune_weights)
+        self._model.reset(found.kernel, found.noise)
+        self._pool.refresh(self._model.posterior)
+        self.version += 1
+
+    def publish(self) -> Published:
+        """The state as it is now; later changes do not touch it."""
+        predictor = self._model.posterior.predictor if self._learnt else None
+        return Published(
+            self.version, tuple(self.classes), self.mean, self.variance, self.noise, self.labels, predictor
+        )
+
+    def _learn(self, item: int, number: int, doubt: float) -> None:
+        row = self._rows(np.array([item]))
+        target = one_vs_all(np.array([number]), len(self.classes))[0]
+        if not self._model.balance:
+            self._pool.learn(self._model.posterior, row, target, self.noise * doubt)
+        self._model.add(row, np.array([number]), factors=np.array([doubt]))
+        self._learnt.append(item)
+        self._after_balance()
+
+    def _forget(self, index: int) -> None:
+        if not self._model.balance:
+            self._pool.forget(self._model.posterior, index)
+        self._model.remove(np.array([index]))
+        del self._learnt[index]
+        self._after_balance()
+
+    def _relabel(self, index: int, number: int, doubt: float) -> None:
+        if doubt != self._model.factors[index]:
+            item = self._learnt[index]
+            self._forget(index)
+            self._learn(item, number, doubt)
+            return
+        labels = self._model.labels.copy()
+        labels[index] = number
+        if not self._model.balance:
+            self._pool.relabel(self._model.posterior, index, one_vs_all(np.array([number]), len(self.classes))[0])
+        self._model.relabel(labels, len(self.classes))
+        self._after_balance()
+
+    def _new_class(self, name: str) -> None:
+        self.classes.append(name)
+        self._model.relabel(self._model.labels, len(self.classes))
+        self._pool.retarget(self._model.posterior)
+        self._after_balance()
+
+    def _after_balance(self) -> None:
+        if self._model.balance:  # each label changed the noise of all
+            self._pool.refresh(self._model.posterior)
+
+    def _store(self, query: Any) -> Any:
+        """New pool rows in the form the pool has, with levels for their values where there is room."""
+        operator = self._model.operator
+        if not (isinstance(operator, HistogramOperator) and isinstance(query, RawRows)):
+            return query
+        coded = operator.learn_levels(query)
+        self._model.posterior.follow_levels()
+        return coded
+
+    def _rows(self, items: Indices) -> Any:
+        rows = self._pool.rows
+        return rows.take(items) if isinstance(rows, CodedRows) else rows[items]
+
+    def _covariance(self, rows: Indices, columns: Indices) -> Floats:
+        return self._model.posterior.covariance(self._rows(columns))(self._rows(rows))
+
+    def _kernel(self, rows: Indices, columns: Indices) -> Floats:
+        operator = self._model.operator
+        return operator.difference(self._rows(columns), np.zeros((len(operator), len(columns))))(self._rows(rows))
+
+    def _check_item(self, item: int) -> None:
+        if not 0 <= item < len(self):
+            raise ValueError(f"item must be a number from 0 to {len(self) - 1}; got {item!r}")
+
+
+def _empty(operator: Operator) -> Operator:
+    return operator.only(np.empty(0, dtype=np.int64))

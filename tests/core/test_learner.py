@@ -1,0 +1,197 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from core import OnlineLearner, Settings
+from tests.core.data import continuous, size, word_counts
+from tests.reference.dense import DenseGP, hik, targets
+
+NAMES = ["ant", "bee", "cat"]
+N = size(80, 24)
+
+
+def learner_of(x, *, classes=NAMES, **settings):
+    learner = OnlineLearner(Settings(**{"levels": None, **settings}), list(classes))
+    learner.add_items(x)
+    return learner
+
+
+def check(learner, x, labels, doubts=None, *, balance=False):
+    """Equal to the textbook on the labels given as {item: class number}."""
+    rows = np.array(list(labels), dtype=int)
+    y = np.array(list(labels.values()), dtype=int)
+    m = len(learner.classes)
+    noise = 0.1 * np.array([(doubts or {}).get(i, 1.0) for i in rows])
+    if balance and len(y):
+        noise = noise * m * np.bincount(y, minlength=m)[y] / len(y)
+    K = hik(x, x, bias=1.0)
+    gp = DenseGP(K[np.ix_(rows, rows)], targets(y, m), noise)
+    assert np.allclose(learner.mean, gp.means(K[rows]), atol=1e-7)
+    assert np.allclose(learner.variance, gp.variance(K[rows], np.diag(K)), atol=1e-7)
+    expected = np.full(len(x), -1)
+    expected[rows] = y
+    assert np.array_equal(learner.labels, expected)
+
+
+@pytest.mark.parametrize("posterior", ["auto", "dual", "levels", "iterative"])
+@pytest.mark.parametrize("balance", [False, True])
+def test_labels_corrections_retractions_new_classes_and_new_items(posterior, balance):
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x[: N - 6], posterior=posterior, balance=balance)
+    labels = {}
+    check(learner, x[: N - 6], labels)
+    for item in range(8):
+        learner.label(item, NAMES[y[item]])
+        labels[item] = y[item]
+        check(learner, x[: N - 6], labels, balance=balance)
+    learner.retract(3)
+    del labels[3]
+    learner.label(5, "dodo")  # a correction, and a name nobody has used
+    labels[5] = 3
+    check(learner, x[: N - 6], labels, balance=balance)
+    learner.add_items(x[N - 6 :] * 0.9)  # new values: new levels
+    all_x = np.vstack([x[: N - 6], x[N - 6 :] * 0.9])
+    check(learner, all_x, labels, balance=balance)
+    learner.label(N - 1, "ant")
+    labels[N - 1] = 0
+    check(learner, all_x, labels, balance=balance)
+
+
+def test_doubt_is_noise_of_its_own():
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x)
+    labels, doubts = {}, {0: 3.0, 1: 0.5, 2: 1.0}
+    for item, doubt in doubts.items():
+        learner.label(item, NAMES[y[item]], doubt=doubt)
+        labels[item] = y[item]
+    check(learner, x, labels, doubts)
+    learner.label(0, NAMES[y[0]], doubt=1.0)  # the same label, trusted more
+    doubts[0] = 1.0
+    learner.retract(1)
+    del labels[1]
+    labels = {2: labels[2], 0: labels[0]}
+    check(learner, x, labels, doubts)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_dense_kernels(kernel):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 4))
+    learner = OnlineLearner(Settings(kernel=kernel, gamma=0.2), ["a", "b"])
+    learner.add_items(x[:20])
+    for item in range(6):
+        learner.label(item, "ab"[item % 2])
+    learner.add_items(x[20:])
+    learner.retract(2)
+    mean, variance = learner.mean, learner.variance
+    learner._pool.refresh(learner._model.posterior)
+    assert np.allclose(mean, learner.mean, atol=1e-9)
+    assert np.allclose(variance, learner.variance, atol=1e-9)
+    assert learner.query(3)
+
+
+def test_questions_start_with_what_stands_for_the_pool_and_go_over_to_the_strategy():
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x)
+    first = learner.query(1)[0]
+    assert first.strategy == "herding"
+    learner.label(first.row, NAMES[y[first.row]])
+    assert learner.query(1)[0].strategy == "herding"  # one class: still nothing to tell apart
+    other = int(np.flatnonzero(y != y[first.row])[0])
+    learner.label(other, NAMES[y[other]])
+    question = learner.query(1, "unc")[0]
+    assert question.strategy == "unc"
+    assert question.row not in (first.row, other)
+    assert learner.query(1, "random", seed=3)[0].strategy == "random"
+
+
+def test_pending_items_are_not_asked_again_and_an_empty_pool_says_nothing():
+    x, y = word_counts(10, 8, 3)
+    learner = learner_of(x)
+    for item in range(6):
+        learner.label(item, NAMES[y[item]])
+    pending = np.array([6, 7])
+    assert {p.row for p in learner.query(5, pending=pending)} == {8, 9}
+    assert learner.query(1, pending=np.arange(6, 10)) == []
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("strategy", ["unc", "unc+", "entropy", "bald", "emoc", "density"])
+def test_asking_beats_not_asking(strategy):
+    x, y = word_counts(400, 30, 3, words=20, seed=2)
+    learner = learner_of(x)
+    for _ in range(40):
+        item = learner.query(1, strategy)[0].row
+        learner.label(item, NAMES[y[item]])
+    best = learner.mean.argmax(axis=1)
+    right = np.array([learner.classes[c] == NAMES[t] for c, t in zip(best, y, strict=True)])
+    assert right.mean() > 0.85
+
+
+def test_a_published_view_does_not_change():
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x)
+    for item in range(5):
+        learner.label(item, NAMES[y[item]])
+    view = learner.publish()
+    before = view.mean.copy(), view.variance.copy(), view.labels.copy(), view.probabilities
+    learner.label(9, "new")
+    learner.retract(0)
+    learner.add_items(x[:2])
+    for now, then in zip((view.mean, view.variance, view.labels, view.probabilities), before, strict=True):
+        assert np.array_equal(now, then)
+    assert view.classes == ("ant", "bee", "cat")
+    assert learner.publish().version > view.version
+    assert np.allclose(view.probabilities.sum(axis=1), 1.0)
+
+
+@pytest.mark.jit
+def test_tuning_keeps_the_pool_exact():
+    x, y = word_counts(200, 20, 3)
+    learner = learner_of(x, transform="power")
+    learner.tune()  # nothing to tune by
+    for item in range(40):
+        learner.label(item, NAMES[y[item]])
+    before = learner.noise
+    learner.tune()
+    assert learner.noise != before
+    mean = learner.mean
+    learner._pool.refresh(learner._model.posterior)
+    assert np.allclose(mean, learner.mean)
+
+
+def test_bad_calls_lose_nothing():
+    x, _ = word_counts(10, 4, 2)
+    learner = learner_of(sp.csr_matrix(x), classes=["a", "b"])
+    learner.label(0, "a")
+    before = learner.mean
+    for call, message in [
+        (lambda: learner.label(10, "a"), "from 0 to 9"),
+        (lambda: learner.label(-1, "a"), "from 0 to 9"),
+        (lambda: learner.label(1, "a", doubt=0.0), "doubt must be"),
+        (lambda: learner.retract(1), "no label"),
+        (lambda: learner.add_items(-x), "Negative"),
+        (lambda: learner.query(1, "best"), None),
+        (lambda: OnlineLearner(Settings(noise=-1.0)), "noise"),
+    ]:
+        if message is None:
+            learner.label(1, "b")
+            with pytest.raises(ValueError, match="strategy must be"):
+                call()
+            learner.retract(1)
+        else:
+            with pytest.raises(ValueError, match=message):
+                call()
+    assert np.allclose(learner.mean, before, atol=1e-12)
+
+
+def test_pool_rows_are_quantised_alike_for_labels_and_predictions():
+    x = continuous(N, 6)
+    y = (x.sum(axis=1) > np.median(x.sum(axis=1))).astype(int)
+    learner = learner_of(x, levels=5, classes=["a", "b"])
+    for item in range(12):
+        learner.label(item, "ab"[y[item]])
+    mean, variance = learner.mean, learner.variance
+    learner._pool.refresh(learner._model.posterior)
+    assert np.allclose(mean, learner.mean, atol=1e-9)
+    assert np.allclose(variance, learner.variance, atol=1e-9)
