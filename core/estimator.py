@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -11,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats, Indices
 from core.checks import check_choice, check_number
+from core.choice import Choice, Chooser
 from core.evidence import CriterionName, Tuned, tune
 from core.histograms import CodedRows, LevelRule, RawRows, code_rows
 from core.kernels import Transform
 from core.labels import checked_labels, union_of_labels
 from core.linalg import HistogramOperator, KernelError, Query, added_error
 from core.posterior import LabelRegression, PosteriorName, PosteriorRule
-from core.settings import KernelName, Reader, Settings
+from core.settings import KernelRule, Reader, Settings
 from core.variance import BoundName, VarianceBounds
 
 
@@ -26,7 +28,8 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel : "hik" for histograms; "rbf" and "linear" for dense vectors (dual posterior only).
+    kernel : "hik" for histograms; "rbf" and "linear" for dense vectors (dual posterior only); "auto" compares them all
+        by leave-one-out squared error, and again each time the labels have doubled, and keeps the rows for that.
     transform : None, "power" (x^eta) or "exp" ((e^(eta x) - 1) / (e^eta - 1)); histogram kernel only.
     eta : parameter of the transform.
     weights : None, one weight per column, or one per group of columns when `groups` is given.
@@ -56,6 +59,7 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     kernel_error_ : what quantisation did to the kernel, at the last fit or (if worse) since.
     parameters_ : kernel parameters and noise in use, by name.
     tuned_ : what the last tuning found: criterion, value, evaluations.
+    choice_ : with kernel="auto", which kernel won, and by how much.
 
     Examples
     --------
@@ -71,13 +75,14 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: Any
     kernel_error_: KernelError
     tuned_: Tuned
+    _chooser: Chooser | None
     _settings: Settings
     _reader: Reader
     _model: LabelRegression
 
     def __init__(
         self,
-        kernel: KernelName = "hik",
+        kernel: KernelRule = "hik",
         transform: Transform = None,
         eta: float = 1.0,
         weights: Any = None,
@@ -152,9 +157,14 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return self._start(X, y, union_of_labels(y if classes is None else classes, y))
             X = self._checked(X)
             y = checked_labels(y, X.shape[0])
-            query = self._reader(X)
             known = union_of_labels(self.classes_, union_of_labels(y if classes is None else classes, y))
+            if self._chooser is not None and self._chooser.is_due(len(y)):
+                names = known[np.searchsorted(known, self.classes_)[self._model.labels]]
+                return self._start(self._chooser.with_rows(X), np.concatenate([names, y]), known)
+            query = self._reader(X)
             self._model.add(query, np.searchsorted(known, y), np.searchsorted(known, self.classes_), len(known))
+            if self._chooser is not None:
+                self._chooser.table = self._chooser.with_rows(X)
             self.classes_ = known
             self._note_quantisation(query)
             return self
@@ -196,7 +206,10 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.forget([2]).predict([[9.0]]).tolist(), model.classes_.tolist()  # 1 is still a class
         ([0], [0, 1])
         """
-        self._model_or_error().remove(self._row_numbers(indices))
+        rows = self._row_numbers(indices)
+        self._model.remove(rows)
+        if self._chooser is not None:
+            self._chooser.remove(rows)
         return self
 
     def relabel(self, indices: Any, y: Any) -> Self:
@@ -285,6 +298,12 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._model.name
 
     @property
+    def choice_(self) -> Choice:
+        if self._chooser is None or self._chooser.choice is None:
+            raise AttributeError('choice_ is there with kernel="auto"')
+        return self._chooser.choice
+
+    @property
     def parameters_(self) -> dict[str, float]:
         kernel = self._model.operator.kernel
         return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), self._model.noise), strict=True))
@@ -323,7 +342,11 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
 
     def _first_data(self, X: Any, y: Any) -> tuple[Any, Any]:
-        self._settings = Settings(**self.get_params())
+        self._settings, self._chooser = Settings(**self.get_params()), None
+        if self.kernel == "auto":
+            plain: dict[str, Any] = {"kernel": "linear", "transform": None, "complement": False, "posterior": "auto"}
+            self._settings = replace(self._settings, **plain)
+            self._chooser = Chooser(self._settings)
         self._settings.check()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
         self._reader = self._settings.reader(X)
@@ -336,6 +359,9 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._reader.check(X)
 
     def _start(self, X: Any, y: Any, classes: Any) -> Self:
+        if self._chooser is not None:
+            self._settings = self._chooser.decide(X, np.searchsorted(classes, y), len(classes))
+            self._reader = self._settings.reader(X)
         operator, self.kernel_error_ = self._settings.operator(X, self._reader)
         self._model = self._settings.model(operator, np.searchsorted(classes, y), len(classes))
         self.classes_ = classes

@@ -1,18 +1,23 @@
 """OnlineLearner: the one door the service uses. Items in, labels in, the next question out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core._types import Floats, Indices
-from core.evidence import tune
+from core.evidence import leave_one_out, tune
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, Operator, Predictor
 from core.posterior import LabelRegression, PoolPosterior, one_vs_all, probit
 from core.queries import Pick, PoolState, pick
 from core.settings import Reader, Settings
+from core.snapshot import dump_rows, load_rows
+from core.stopping import Advice, leave_one_out_accuracy, pool_uncertainty, random_accuracy, stability
 
+COMPARE_EVERY = 20  # labels between which predictions are compared
 REFERENCE_ROWS = 256  # of the pool, for strategies that look at it as a whole
 
 
@@ -54,6 +59,8 @@ class OnlineLearner:
         self.classes: list[str] = list(classes or [])
         self.version = 0
         self._learnt: list[int] = []  # items in the order their labels were learnt
+        self._foretold: list[int] = []  # of items drawn at random: 1 if the class was predicted right, else 0
+        self._guesses = np.empty(0, dtype=np.int64)  # predicted classes some labels ago
         self._reader: Reader | None = None
         self._model: LabelRegression
         self._pool: PoolPosterior
@@ -68,6 +75,11 @@ class OnlineLearner:
         if self._learnt:
             labels[self._learnt] = self._model.labels
         return labels
+
+    @property
+    def n_seen(self) -> int:
+        """How many classes have labels."""
+        return len(np.unique(self._model.labels))
 
     @property
     def mean(self) -> Floats:
@@ -99,10 +111,11 @@ class OnlineLearner:
             self._pool.append(self._model.posterior, self._store(query))
         self.version += 1
 
-    def label(self, item: int, name: str, *, doubt: float = 1.0) -> None:
+    def label(self, item: int, name: str, *, doubt: float = 1.0, drawn: bool = False) -> None:
         """Learn that this item is of this class; `doubt` multiplies the noise (an annotator's, for instance).
 
-        A second label for an item replaces the first. Names may be new.
+        A second label for an item replaces the first. Names may be new. Say `drawn` of items that were drawn at random:
+        what the model thought of them before tells how good it is.
         """
         self._check_item(item)
         if not (np.isfinite(doubt) and doubt > 0.0):
@@ -110,6 +123,10 @@ class OnlineLearner:
         if name not in self.classes:
             self._new_class(name)
         number = self.classes.index(name)
+        if drawn and item not in self._learnt and self.n_seen >= 2:
+            self._foretold.append(int(self.mean[item].argmax() == number))
+        if len(self._learnt) % COMPARE_EVERY == 0:
+            self._guesses = self.mean.argmax(axis=1) if self.n_seen >= 2 else np.empty(0, dtype=np.int64)
         if item in self._learnt:
             self._relabel(self._learnt.index(item), number, doubt)
         else:
@@ -142,7 +159,7 @@ class OnlineLearner:
         free = np.delete(np.arange(len(self)), closed)
         if not len(free):
             return []
-        if len(set(self._model.labels.tolist())) < 2 and strategy != "random":
+        if self.n_seen < 2 and strategy != "random":
             strategy = "herding"
         return pick(self.pool_state(free), strategy, count, seed=seed, explore=explore, pending=waiting)
 
@@ -160,14 +177,81 @@ class OnlineLearner:
             np.array(self._learnt, dtype=np.int64),
         )
 
+    def predict(self, x: Any) -> Indices:
+        """Class numbers of rows that need not be items."""
+        if self._reader is None:
+            raise ValueError("there are no items yet: the first ones tell how rows are to be read")
+        return np.asarray(self._model.posterior.means(self._reader(self._reader.check(x))).argmax(axis=1))
+
     def tune(self) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing."""
-        if len(set(self._model.labels.tolist())) < 2 or len(self._learnt) < 4:
+        if self.n_seen < 2 or len(self._learnt) < 4:
             return
         found = tune(self._model, self.settings.tune or "loo", weights=self.settings.tune_weights)
         self._model.reset(found.kernel, found.noise)
         self._pool.refresh(self._model.posterior)
         self.version += 1
+
+    def one_class(self) -> tuple[Floats, Floats]:
+        """How much each item is like the labelled ones of a single class: by mean, and by (negative) variance.
+
+        With labels of one class only, these are the one-class scores of paper 002, section 6.3; larger is more alike.
+        """
+        seen = np.unique(self._model.labels)
+        if len(seen) != 1:
+            raise ValueError(f"one-class scores need labels of exactly one class; there are {len(seen)}")
+        return self.mean[:, seen[0]], -self.variance
+
+    def advice(self) -> list[Advice]:
+        """Whether to go on or stop, from four sides."""
+        means, _ = leave_one_out(self._model)
+        known = self.n_seen >= 2
+        guesses = self.mean.argmax(axis=1) if known else np.empty(0, dtype=np.int64)
+        return [
+            leave_one_out_accuracy(means, self._model.labels),
+            random_accuracy(np.array(self._foretold, dtype=np.int64)),
+            stability(self._guesses, guesses),
+            pool_uncertainty(self.publish().probabilities if known else np.empty((0, 2))),
+        ]
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything but the settings as plain arrays.
+
+        The posterior is first solved from scratch: what `restore` makes of the arrays is then the same, bit for bit.
+        """
+        self._model.refit()
+        self._pool.refresh(self._model.posterior)
+        kernel = self._model.operator.kernel
+        return {
+            **dump_rows(self._model.operator, self._pool.rows, self._reader),
+            "classes": np.array(self.classes, dtype=np.str_),
+            "learnt": np.array(self._learnt, dtype=np.int64),
+            "labels": self._model.labels,
+            "factors": self._model.factors,
+            "theta": np.append(kernel.theta, self._model.noise),
+            "foretold": np.array(self._foretold, dtype=np.int64),
+            "guesses": self._guesses,
+            "version": np.array(self.version),
+        }
+
+    @classmethod
+    def restore(cls, settings: Settings, state: Mapping[str, NDArray[Any]]) -> "OnlineLearner":
+        """The learner that gave this state, under the settings it had."""
+        learner = cls(settings, state["classes"].tolist())
+        operator, rows, learner._reader = load_rows(settings, state)
+        learner._learnt = state["learnt"].tolist()
+        learner._foretold = state["foretold"].tolist()
+        learner._guesses = state["guesses"]
+        learner.version = int(state["version"])
+        model = settings.model(_empty(operator), np.empty(0, dtype=np.int64), len(learner.classes))
+        model.noise = float(state["theta"][-1])
+        model.operator = model.operator.with_kernel(model.operator.kernel.with_theta(state["theta"][:-1]))
+        model.operator.append(rows.take(state["learnt"]) if isinstance(rows, CodedRows) else rows[state["learnt"]])
+        model.labels, model.factors = state["labels"], state["factors"]
+        model.refit()
+        learner._model = model
+        learner._pool = PoolPosterior(model.posterior, rows)
+        return learner
 
     def publish(self) -> Published:
         """The state as it is now; later changes do not touch it."""

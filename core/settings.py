@@ -15,6 +15,7 @@ from core.linalg import DenseOperator, HistogramOperator, KernelError, Operator,
 from core.posterior import POSTERIORS, LabelRegression, PosteriorRule
 
 KernelName = Literal["hik", "rbf", "linear"]
+KernelRule = KernelName | Literal["auto"]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from core.evidence.bound import BoundCriterion
 from core.evidence.criteria import Criterion, CriterionName, Evaluation
 from core.evidence.dual import DualCriterion
+from core.evidence.leave_one_out import leave_one_out
 from core.evidence.levels import LevelCriterion
 from core.evidence.search import Found, Setting, gradient_search, simplex_search
 from core.evidence.tune import Tuned, criterion_for, free_parameters, tune
@@ -20,6 +21,7 @@ __all__ = [
     "criterion_for",
     "free_parameters",
     "gradient_search",
+    "leave_one_out",
     "simplex_search",
     "tune",
 ]

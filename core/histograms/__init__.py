@@ -2,7 +2,7 @@
 
 from core.histograms.complement import Complement
 from core.histograms.histograms import Histograms, code_rows
-from core.histograms.levels import LevelTable
+from core.histograms.levels import LevelTable, Room
 from core.histograms.quantise import LevelRule
 from core.histograms.raw import RawRows, raw_rows
 from core.histograms.rows import CodedRows
@@ -14,6 +14,7 @@ __all__ = [
     "LevelRule",
     "LevelTable",
     "RawRows",
+    "Room",
     "code_rows",
     "raw_rows",
 ]

@@ -98,16 +98,16 @@ class Posterior(ABC):
 
     def covariance(self, query: Any) -> Predictor:
         """The functions x -> cov(f(x), f(row)), one for each row of the query."""
-        return self.operator.difference(query, self._inverse_times(self.operator.cross(query)))
+        return self.operator.difference(query, self.inverse_times(self.operator.cross(query)))
 
     def influence(self, row: int) -> Predictor:
         """x -> cov(f(x), f(x_row)) for a row that is learnt, without the difference of two large numbers."""
         unit = np.zeros((len(self.operator), 1))
         unit[row] = self.noise[row]
-        return self.operator.predictor(self._inverse_times(unit))
+        return self.operator.predictor(self.inverse_times(unit))
 
     @abstractmethod
-    def _inverse_times(self, v: Floats) -> Floats:
+    def inverse_times(self, v: Floats) -> Floats:
         """(K + N)^-1 v, n x columns."""
 
     @abstractmethod

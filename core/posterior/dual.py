@@ -30,7 +30,7 @@ class DualPosterior(Posterior):
         explained: Floats = np.einsum("nb,nb->b", halves, halves)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
 
-    def _inverse_times(self, v: Floats) -> Floats:
+    def inverse_times(self, v: Floats) -> Floats:
         return self._factor.solve(v)
 
     def _fit(self) -> None:

@@ -34,7 +34,7 @@ class IterativePosterior(Posterior):
         explained: Floats = np.einsum("nb,nb->b", cross, solved)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
 
-    def _inverse_times(self, v: Floats) -> Floats:
+    def inverse_times(self, v: Floats) -> Floats:
         return self._solve(v, None).x
 
     def _fit(self) -> None:

@@ -47,7 +47,7 @@ class LevelPosterior(Posterior):
     def influence(self, row: int) -> LookupTable:
         return self.covariance(self.operator.own(np.array([row])))
 
-    def _inverse_times(self, v: Floats) -> Floats:
+    def inverse_times(self, v: Floats) -> Floats:
         # (K + N)^-1 = N^-1 - N^-1 Phi A^-1 Phi^T N^-1, features in sorted order
         features, order = self.operator.features(), self._feature[self.operator.levels.order]
         scaled = v / self.noise[:, None]

@@ -110,6 +110,10 @@ class LabelRegression:
         """Another kernel and noise for the same rows and labels."""
         self.operator = self.operator.with_kernel(kernel)
         self.noise = noise
+        self.refit()
+
+    def refit(self) -> None:
+        """Solve from scratch: the posterior as it follows from rows, labels and settings alone."""
         self._fit()
 
     def noise_shape(self) -> Floats:

@@ -1,15 +1,83 @@
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from app.cli import app
+from app.data_files import read_task
+
+X = np.random.default_rng(0).random((80, 3)).round(3)
+Y = np.where(X[:, 0] > X[:, 1], "left", "right")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def files(folder):
+    np.savez(folder / "whole.npz", X=X, y=Y)
+    np.savez(folder / "split.npz", X_train=X[:60], y_train=Y[:60], X_test=X[60:], y_test=Y[60:])
+    rows = [",".join([*map(str, x), y]) for x, y in zip(X, Y, strict=True)]
+    (folder / "table.csv").write_text("a,b,c,label\n" + "\n".join(rows))
+    dump_svmlight_file(X, (Y == "left").astype(int), str(folder / "sparse.svmlight"))
+    return [folder / name for name in ("whole.npz", "split.npz", "table.csv", "sparse.svmlight")]
 
 
 def test_serve_says_that_it_is_not_there_yet():
-    result = CliRunner().invoke(app, ["serve"])
+    result = run("serve")
     assert result.exit_code == 1
     assert "not part of this version" in result.output
 
 
 def test_help_names_the_commands():
-    result = CliRunner().invoke(app, ["--help"])
-    assert result.exit_code == 0
-    assert "serve" in result.output
+    assert "simulate" in run("--help").output
+    assert "random, mean, variance" in " ".join(run("simulate", "--help").output.replace("│", " ").split())
+
+
+def test_every_kind_of_file_is_read_alike(tmp_path):
+    for file in files(tmp_path):
+        task = read_task(file)
+        assert task.n_classes == 2
+        assert task.x.shape[1] == 3
+        assert len(task.y) + len(task.y_test) == 80
+        again = read_task(file)
+        assert np.array_equal(task.y, again.y)
+
+
+@pytest.mark.jit
+def test_simulate(tmp_path):
+    for file in files(tmp_path):
+        picture = tmp_path / "curves.png"
+        result = run(
+            "simulate", file, "--budget", 15, "--repeats", 2, "--strategies", "random, unc+", "--plot", picture
+        )
+        assert result.exit_code == 0, result.output
+        assert "unc+" in result.output
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        picture.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.npz", None, "No such file"),
+        ("table.txt", "1,2", "ending in .npz, .csv or .svmlight"),
+        ("table.csv", "a,b\nx,left\ny,right\n", "must be numbers"),
+        ("table.csv", "a\n1\n2\n", "at least one column"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    result = run("simulate", tmp_path / name)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.replace("│", " ").split())
+
+
+def test_bad_arrays_and_strategies(tmp_path):
+    np.savez(tmp_path / "other.npz", data=X)
+    assert "expected arrays X, y" in " ".join(run("simulate", tmp_path / "other.npz").output.replace("│", " ").split())
+    np.savez(tmp_path / "whole.npz", X=X, y=Y)
+    result = run("simulate", tmp_path / "whole.npz", "--strategies", "best")
+    assert result.exit_code == 2
+    assert "no strategy" in result.output

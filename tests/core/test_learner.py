@@ -195,3 +195,74 @@ def test_pool_rows_are_quantised_alike_for_labels_and_predictions():
     learner._pool.refresh(learner._model.posterior)
     assert np.allclose(mean, learner.mean, atol=1e-9)
     assert np.allclose(variance, learner.variance, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"posterior": "levels", "levels": 6},
+        {"complement": True},
+        {"kernel": "rbf"},
+        {"kernel": "linear"},
+        {"balance": True},
+    ],
+    ids=str,
+)
+def test_a_restored_learner_predicts_the_same_bit_for_bit(settings):
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x[:-4], **settings)
+    for item in range(12):
+        learner.label(item, NAMES[y[item]], drawn=item % 2 == 0, doubt=1.0 + item % 3)
+    learner.add_items(x[-4:] * 0.93)
+    learner.retract(4)
+    learner.label(2, "dodo")
+    if not settings.get("balance"):
+        learner.tune()
+    arrays = {name: array.copy() for name, array in learner.state().items()}
+    assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
+    again = OnlineLearner.restore(learner.settings, arrays)
+    for live, restored in (
+        (learner.mean, again.mean),
+        (learner.variance, again.variance),
+        (learner.labels, again.labels),
+    ):
+        assert np.array_equal(live, restored)
+    assert again.classes == learner.classes
+    assert again.version == learner.version
+    assert again.advice() == learner.advice()
+    assert again.query(5, "unc", seed=3) == learner.query(5, "unc", seed=3)
+    for one in (learner, again):
+        one.add_items(x[:2] * 0.7)
+        one.label(20, "ant")
+        one.retract(0)
+    assert np.allclose(again.mean, learner.mean, atol=1e-10)
+
+
+def test_one_class_scores_and_the_way_to_more():
+    x, y = word_counts(N, 8, 3, words=200)
+    learner = learner_of(x, classes=[])
+    members = np.flatnonzero(y == 1)
+    for item in members[:4]:
+        learner.label(int(item), "bee")
+    mean, variance = learner.one_class()
+    rest = np.setdiff1d(np.arange(N), members[:4])
+    for score in (mean, variance):
+        assert score[rest][y[rest] == 1].mean() > score[rest][y[rest] != 1].mean()
+    learner.label(int(np.flatnonzero(y == 2)[0]), "cat")
+    with pytest.raises(ValueError, match="exactly one class; there are 2"):
+        learner.one_class()
+
+
+def test_advice_grows_with_the_labels():
+    x, y = word_counts(size(150, 60), 8, 3, words=200)
+    learner = learner_of(x)
+    assert [a.stop for a in learner.advice()] == [False] * 4
+    for item in range(50):
+        learner.label(item, NAMES[y[item]], drawn=True)
+    accuracy, drawn, stable, doubt = learner.advice()
+    assert accuracy.low <= accuracy.value <= accuracy.high
+    assert drawn.value == pytest.approx(np.mean(learner._foretold))
+    assert stable.value is not None
+    assert 0.0 < doubt.value < 1.0
+    assert all(a.reason for a in (accuracy, drawn, stable, doubt))

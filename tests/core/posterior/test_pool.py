@@ -154,4 +154,4 @@ def test_covariance_and_influence(posterior):
     assert np.allclose(model.covariance(pool.rows.take(some))(pool.rows), exact[:, some], atol=1e-6)
     assert np.allclose(model.influence(3)(pool.rows)[:, 0], exact[:, 3], atol=1e-6)
     v = np.random.default_rng(0).normal(size=(8, 2))
-    assert np.allclose(model._inverse_times(v), inverse @ v, atol=1e-6)
+    assert np.allclose(model.inverse_times(v), inverse @ v, atol=1e-6)

@@ -1,0 +1,136 @@
+"""Which kernel: decided by leave-one-out squared error on what is labelled, never on noise."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from core._types import Floats, Indices
+from core.evidence import leave_one_out, tune
+from core.posterior import one_vs_all
+from core.settings import Settings
+
+SAMPLE_ROWS = 500
+SURE = 2.0  # standard errors by which a challenger must win
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A kernel that was tried: its error, and by how much (with standard error) that is above the winner's."""
+
+    name: str
+    error: float
+    behind: float
+    behind_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The kernel that won, with the settings found for it, and what it was compared with."""
+
+    name: str
+    settings: Settings
+    contenders: tuple[Contender, ...]
+
+    def __str__(self) -> str:
+        others = ", ".join(
+            f"{c.name} {c.error:.4f} (+{c.behind:.4f} +- {c.behind_error:.4f})"
+            for c in self.contenders
+            if c.name != self.name
+        )
+        own = next(c.error for c in self.contenders if c.name == self.name)
+        return f"{self.name}: leave-one-out squared error {own:.4f}; {others}"
+
+
+def candidates(settings: Settings, x: Any) -> dict[str, Settings]:
+    """What may be chosen from: histogram kernels where no value is negative, and what takes any number."""
+    base = replace(settings, kernel="hik", transform=None, eta=1.0, complement=False, posterior="auto")
+    found: dict[str, Settings] = {}
+    if (x.data if hasattr(x, "indptr") else x).min(initial=0.0) >= 0.0:
+        found |= {
+            "hik": base,
+            "hik-power": replace(base, transform="power"),
+            "hik-exp": replace(base, transform="exp"),
+        }
+    return found | {
+        "complement": replace(base, complement=True),
+        "rbf": replace(base, kernel="rbf"),
+        "linear": replace(base, kernel="linear"),
+    }
+
+
+def choose_kernel(settings: Settings, x: Any, labels: Indices, n_classes: int, incumbent: str | None = None) -> Choice:
+    """Compare the candidates on (a sample of) the labelled rows, each at its own best noise and parameter.
+
+    The kernel in use, or the plainest at first, stays unless the best one's rows are better by two standard errors of
+    their paired differences.
+
+    >>> x = np.random.default_rng(0).normal(size=(60, 2))
+    >>> choose_kernel(Settings(), x, (x[:, 0] * x[:, 1] > 0).astype(int), 2).name
+    'rbf'
+    """
+    rows = np.unique(np.linspace(0, len(labels) - 1, SAMPLE_ROWS).astype(np.int64))
+    x, labels = x[rows], labels[rows]
+    tried = {name: _try(option, x, labels, n_classes) for name, option in candidates(settings, x).items()}
+    errors = {name: errors for name, (errors, _) in tried.items()}
+    winner = incumbent if incumbent in errors else next(iter(errors))
+    best = min(errors, key=lambda name: errors[name].mean())
+    gain = errors[winner] - errors[best]
+    if gain.mean() > SURE * _standard_error(gain):
+        winner = best
+    contenders = []
+    for name, own in errors.items():
+        behind = own - errors[winner]
+        contenders.append(Contender(name, float(own.mean()), float(behind.mean()), _standard_error(behind)))
+    return Choice(winner, tried[winner][1], tuple(sorted(contenders, key=lambda c: c.error)))
+
+
+@dataclass(eq=False)
+class Chooser:
+    """Keeps the rows that were learnt, to decide again each time there are twice as many."""
+
+    settings: Settings  # as the user gave them
+    choice: Choice | None = None
+    table: Any = None
+    _decided_at: int = 0
+
+    def decide(self, x: Any, labels: Indices, n_classes: int) -> Settings:
+        """The settings to use for these rows, which are all there are."""
+        incumbent = self.choice.name if self.choice else None
+        self.choice = choose_kernel(self.settings, x, labels, n_classes, incumbent)
+        self.table, self._decided_at = x, x.shape[0]
+        return self.choice.settings
+
+    def is_due(self, more: int) -> bool:
+        """Whether so many more rows are reason to decide again."""
+        return bool(self.table.shape[0] + more >= 2 * self._decided_at)
+
+    def with_rows(self, x: Any) -> Any:
+        """All rows and these."""
+        sparse = sp.issparse(self.table) or sp.issparse(x)
+        return sp.vstack([self.table, x], format="csr") if sparse else np.vstack([self.table, x])
+
+    def remove(self, rows: Indices) -> None:
+        """Forget rows."""
+        self.table = self.table[np.delete(np.arange(self.table.shape[0]), rows)]
+
+
+def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[Floats, Settings]:
+    """Squared leave-one-out error of each row, summed over the classes, and the settings it was reached with."""
+    reader = settings.reader(x)
+    operator, _ = settings.operator(x, reader)
+    model = settings.model(operator, labels, n_classes)
+    found = tune(model, "loo")
+    model.reset(found.kernel, found.noise)
+    means, _ = leave_one_out(model)
+    errors = ((one_vs_all(labels, n_classes) - means) ** 2).sum(axis=1)
+    theta = dict(zip(found.kernel.names, map(float, found.kernel.theta), strict=True))
+    reached = replace(settings, noise=found.noise, bias=theta["bias"], weights=None, groups=None)
+    if settings.kernel == "rbf":
+        return errors, replace(reached, gamma=theta["gamma"])
+    return errors, replace(reached, eta=theta.get("eta", 1.0), weights=found.kernel.weights, groups=settings.groups)
+
+
+def _standard_error(differences: Floats) -> float:
+    return float(differences.std() / np.sqrt(max(len(differences) - 1, 1)))

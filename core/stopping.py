@@ -1,0 +1,88 @@
+"""When to stop: estimates of how good the model is, each with a plain recommendation and its reason."""
+
+from dataclasses import dataclass
+
+from scipy.stats import beta
+
+from core._types import Floats, Indices
+
+CONFIDENCE = 0.95
+GOOD_ACCURACY = 0.95
+STABLE = 0.99
+SURE = 0.05
+ENOUGH = 20  # answers below which a share says little
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One estimate. `low` and `high` bound it with 95 % confidence where that can be said."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    stop: bool
+    reason: str
+
+
+def interval(right: int, total: int) -> tuple[float, float]:
+    """Exact (Clopper-Pearson) bounds of a share.
+
+    >>> [round(bound, 3) for bound in interval(18, 20)]
+    [0.683, 0.988]
+    """
+    tail = (1.0 - CONFIDENCE) / 2
+    low = float(beta.ppf(tail, right, total - right + 1)) if right else 0.0
+    high = float(beta.ppf(1 - tail, right + 1, total - right)) if right < total else 1.0
+    return low, high
+
+
+def leave_one_out_accuracy(means: Floats, labels: Indices) -> Advice:
+    """Of the labels, each predicted from all others. Labels that were asked for are harder than the pool."""
+    name = "leave-one-out accuracy"
+    if len(labels) < ENOUGH:
+        return Advice(name, None, None, None, False, f"go on: {len(labels)} labels are too few, {ENOUGH} are needed")
+    right = int((means.argmax(axis=1) == labels).sum())
+    low, high = interval(right, len(labels))
+    return _judged(name, right / len(labels), low, high, "of the labels are foretold by the others")
+
+
+def random_accuracy(right: Indices) -> Advice:
+    """Of items that were drawn at random and predicted before they were labelled (1 right, 0 wrong)."""
+    name = "accuracy on random items"
+    if len(right) < ENOUGH:
+        reason = f"go on: {len(right)} items were drawn at random, {ENOUGH} are needed"
+        return Advice(name, None, None, None, False, reason)
+    low, high = interval(int(right.sum()), len(right))
+    return _judged(name, float(right.mean()), low, high, "of the items drawn at random were foretold")
+
+
+def stability(before: Indices, now: Indices) -> Advice:
+    """Share of items whose predicted class is the same as some labels ago."""
+    name = "stability of predictions"
+    if len(before) == 0 or len(before) > len(now):
+        return Advice(name, None, None, None, False, "go on: there is nothing to compare with yet")
+    share = float((before == now[: len(before)]).mean())
+    stop = share >= STABLE
+    word = "can stop" if stop else "go on"
+    return Advice(name, share, None, None, stop, f"{word}: {share:.1%} of the predictions did not change")
+
+
+def pool_uncertainty(probabilities: Floats) -> Advice:
+    """Mean probability, over the pool, that the predicted class is wrong."""
+    name = "mean pool uncertainty"
+    if probabilities.size == 0:
+        return Advice(name, None, None, None, False, "go on: there is nothing to be sure of yet")
+    doubt = float(1.0 - probabilities.max(axis=1).mean())
+    stop = doubt <= SURE
+    word = "can stop" if stop else "go on"
+    return Advice(
+        name, doubt, None, None, stop, f"{word}: by its own estimate the model errs on {doubt:.1%} of the pool"
+    )
+
+
+def _judged(name: str, value: float, low: float, high: float, what: str) -> Advice:
+    stop = low >= GOOD_ACCURACY
+    word = "can stop" if stop else "go on"
+    reason = f"{word}: {value:.1%} {what} (95 % sure of {low:.1%} to {high:.1%}; stop from {GOOD_ACCURACY:.0%})"
+    return Advice(name, value, low, high, stop, reason)

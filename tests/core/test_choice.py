@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from core import Settings
+from core.choice import candidates, choose_kernel
+from tests.core.data import size, word_counts
+
+pytestmark = pytest.mark.jit
+
+
+def test_products_of_features_need_rbf():
+    x = np.random.default_rng(0).normal(size=(150, 2))
+    choice = choose_kernel(Settings(), x, (x[:, 0] * x[:, 1] > 0).astype(int), 2)
+    assert choice.name == "rbf"
+    assert "hik" not in {c.name for c in choice.contenders}  # negative values
+    assert choice.settings.kernel == "rbf"
+    assert str(choice).startswith("rbf: leave-one-out squared error")
+
+
+def test_steps_of_single_columns_are_for_intersections():
+    """A class that hangs on whether few columns are filled: additive, not smooth."""
+    rng = np.random.default_rng(0)
+    x = rng.random((size(300, 60), 30)) * (rng.random((size(300, 60), 30)) < 0.3)
+    y = ((x[:, 0] > 0) | (x[:, 1] > 0)).astype(int)
+    choice = choose_kernel(Settings(), x, y, 2)
+    assert choice.name.startswith("hik")
+    assert set(candidates(Settings(), x)) == {c.name for c in choice.contenders}
+    winner = next(c for c in choice.contenders if c.name == choice.name)
+    assert winner.behind == 0.0
+    assert all(c.behind >= -2 * c.behind_error for c in choice.contenders)
+
+
+@pytest.mark.jit
+def test_the_estimator_chooses_and_decides_again_when_labels_have_doubled():
+    from core import GPHIKClassifier
+
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    y = (x[:, 0] * x[:, 1] > 0).astype(int)
+    model = GPHIKClassifier(kernel="auto").fit(x[:8], y[:8])
+    first = model.choice_.name
+    for i in range(8, 17):
+        model.partial_fit(x[i : i + 1], y[i : i + 1])
+    assert len(model._model.labels) == 17
+    model.partial_fit(x[17:100], y[17:100])
+    assert model.choice_.name == "rbf"
+    assert model.score(x[100:], y[100:]) > 0.85
+    assert first in {"complement", "rbf", "linear"}
+    model.forget([0, 1]).relabel([0], [y[2]])
+    fresh = GPHIKClassifier(kernel="auto").fit(x[2:100], y[2:100])
+    assert fresh.choice_.name == "rbf"
+    assert np.mean(model.predict(x[100:]) == fresh.predict(x[100:])) > 0.9
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit([[np.nan, 0.0]], [0])
+    assert model.get_params()["kernel"] == "auto"
+
+
+@pytest.mark.parametrize("incumbent", ["hik", "linear", "rbf"])
+def test_noise_changes_nothing(incumbent):
+    x, _ = word_counts(80, 20, 2)
+    stays = 0
+    for seed in range(5):
+        y = np.random.default_rng(seed).integers(0, 2, 80)
+        stays += choose_kernel(Settings(), x, y, 2, incumbent).name == incumbent
+    assert stays >= 4
+
+
+def test_the_winner_gets_the_parameters_it_won_with():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(120, 3))
+    choice = choose_kernel(Settings(), x, (np.abs(x).sum(axis=1) > 2.3).astype(int), 2)
+    assert choice.settings.noise != 0.1
+    choice.settings.check()

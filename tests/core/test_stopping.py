@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from core.evidence import leave_one_out
+from core.histograms import Histograms
+from core.kernels import IntersectionKernel
+from core.linalg import HistogramOperator
+from core.posterior import POSTERIORS, LabelRegression
+from core.stopping import interval, leave_one_out_accuracy, pool_uncertainty, random_accuracy, stability
+from tests.core.data import size, word_counts
+from tests.reference.dense import DenseGP, hik, targets
+
+
+@pytest.mark.parametrize("posterior", POSTERIORS)
+def test_leave_one_out_is_leaving_one_out(posterior):
+    x, y = word_counts(size(40, 15), 6, 3)
+    kernel = IntersectionKernel(np.ones(1), np.zeros(6, dtype=int), 0.5)
+    model = LabelRegression(HistogramOperator(Histograms.of(x), kernel), y, 3, noise=0.2, rule=posterior)
+    means, variances = leave_one_out(model)
+    K = hik(x, x, bias=0.5)
+    for i in range(len(x)):
+        rest = np.delete(np.arange(len(x)), i)
+        gp = DenseGP(K[np.ix_(rest, rest)], targets(y, 3)[rest], np.full(len(rest), 0.2))
+        assert np.allclose(means[i], gp.means(K[rest, i : i + 1])[0], atol=1e-6)
+        assert variances[i] == pytest.approx(gp.variance(K[rest, i : i + 1], K[i, i])[0] + 0.2, abs=1e-6)
+
+
+def test_intervals_hold_what_they_promise():
+    rng = np.random.default_rng(0)
+    for truth in (0.5, 0.9, 0.99):
+        inside = [low <= truth <= high for low, high in (interval(k, 60) for k in rng.binomial(60, truth, 500))]
+        assert np.mean(inside) >= 0.94
+    assert interval(0, 10)[0] == 0.0
+    assert interval(10, 10)[1] == 1.0
+
+
+def test_recommendations():
+    labels = np.arange(200) % 2
+    good, bad = targets(labels, 2), targets(1 - labels, 2)
+    assert leave_one_out_accuracy(good, labels).stop
+    assert not leave_one_out_accuracy(bad, labels).stop
+    assert not leave_one_out_accuracy(good[:5], labels[:5]).stop
+    assert "5 labels are too few" in leave_one_out_accuracy(good[:5], labels[:5]).reason
+    assert random_accuracy(np.ones(100, dtype=int)).stop
+    few = random_accuracy(np.ones(22, dtype=int))
+    assert few.value == 1.0
+    assert not few.stop  # all right, but too few to be sure of it
+    assert random_accuracy(np.ones(3, dtype=int)).value is None
+    assert stability(labels, labels).stop
+    assert not stability(labels, 1 - labels).stop
+    assert stability(labels[:0], labels).value is None
+    assert pool_uncertainty(np.array([[0.99, 0.01]])).stop
+    assert not pool_uncertainty(np.array([[0.6, 0.4]])).stop
+    for advice in (few, stability(labels, labels), pool_uncertainty(np.array([[0.6, 0.4]]))):
+        assert advice.reason.startswith("can stop" if advice.stop else "go on")
