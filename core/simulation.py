@@ -51,11 +51,12 @@ class Task:
 
 
 def play(
-    task: Task, strategy: str, budget: int, *, settings: Settings, seed: int = 0, tune: bool = True
+    task: Task, strategy: str, budget: int, *, settings: Settings, seed: int = 0, tune: bool = True, initial: int = 0
 ) -> Iterator[tuple[int, float]]:
     """Ask, answer, learn: (labels, test accuracy) at each checkpoint.
 
-    The pool is shuffled by the seed. Hyperparameters are found when there are 10, 20, 40, ... labels.
+    The pool is shuffled by the seed; its first `initial` items have labels from the start, the learner's own cold start
+    chooses otherwise. Hyperparameters are found when there are 10, 20, 40, ... labels.
     """
     order = np.random.default_rng(seed).permutation(len(task.y))
     learner = OnlineLearner(settings, [str(c) for c in range(task.n_classes)])
@@ -63,7 +64,7 @@ def play(
     checkpoints = set(marks(budget, len(order)).tolist())
     retune_at = 10
     for n in range(1, min(budget, len(order)) + 1):
-        item = learner.query(1, strategy, seed=seed * 1_000_003 + n)[0].row
+        item = n - 1 if n <= initial else learner.query(1, strategy, seed=seed * 1_000_003 + n)[0].row
         learner.label(item, str(task.y[order[item]]))
         if tune and n == retune_at:
             learner.tune()
@@ -87,6 +88,7 @@ def simulate(
     repeats: int = 3,
     seed: int = 0,
     tune: bool = True,
+    initial: int = 0,
     on_progress: Callable[[], object] = lambda: None,
 ) -> list[Curve]:
     """A curve per strategy. Repeat r of every strategy sees the pool in the same order.
@@ -103,7 +105,9 @@ def simulate(
         runs = []
         for repeat in range(repeats):
             run = []
-            for point in play(task, strategy, budget, settings=settings, seed=seed + repeat, tune=tune):
+            for point in play(
+                task, strategy, budget, settings=settings, seed=seed + repeat, tune=tune, initial=initial
+            ):
                 run.append(point)
                 on_progress()
             runs.append(run)
@@ -113,7 +117,12 @@ def simulate(
 
 
 def default_settings(x: Any) -> Settings:
-    """Histograms as they are; anything else complement-coded: rows that are not non-negative with many zeros."""
+    """Histograms as they are, anything else complement-coded.
+
+    Histograms are rows without negative values that have many zeros or all the same sum.
+    """
     values = dense(x[: min(1000, x.shape[0])])
-    histograms = values.min() >= 0.0 and np.mean(values == 0.0) > 0.3
+    sums = values.sum(axis=1)
+    even = bool(np.ptp(sums) <= 1e-6 * max(float(sums.mean()), 1e-300))
+    histograms = values.min() >= 0.0 and (even or float(np.mean(values == 0.0)) > 0.3)
     return Settings(complement=not histograms)

@@ -23,6 +23,12 @@ def test_curves_are_reproducible_and_asking_helps():
     assert curves[1].area.mean() > curves[0].area.mean() - 0.02
 
 
+@pytest.mark.jit
+def test_first_items_may_have_labels_from_the_start():
+    curves = simulate(task(), ["unc", "variance"], 12, repeats=2, initial=12)
+    assert np.array_equal(curves[0].accuracy, curves[1].accuracy)
+
+
 def test_area_and_labels_needed():
     curve = Curve("unc", np.array([10, 20, 40]), np.array([[0.5, 0.9, 1.0], [0.7, 0.9, 0.8]]))
     assert curve.area == pytest.approx([(10 * 0.7 + 20 * 0.95) / 30, (10 * 0.8 + 20 * 0.85) / 30])
@@ -44,3 +50,4 @@ def test_what_is_a_histogram():
     assert not default_settings(counts).complement
     assert default_settings(np.random.default_rng(0).normal(size=(50, 3))).complement
     assert default_settings(np.random.default_rng(0).random((50, 3))).complement
+    assert not default_settings(np.random.default_rng(0).dirichlet(np.ones(3), 50)).complement  # no zeros, sums of 1
