@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test bench lint clean
+.PHONY: serve test bench campaign lint clean
 
 serve: $(VENV)/ready
 	$(BIN)/asknext serve
@@ -14,6 +14,12 @@ test: lint
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tests.benchmarks
+
+# Learning curves on real data beside scikit-activeml: make campaign DATA=folder-of-npz-files
+DATA ?= ../shared/data
+campaign: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
+	$(BIN)/python -m tests.benchmarks.campaign $(DATA)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

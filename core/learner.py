@@ -1,6 +1,8 @@
 """OnlineLearner: the one door the service uses. Items in, labels in, the next question out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +14,8 @@ from core.evidence import leave_one_out, tune
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, Operator, Predictor
 from core.posterior import LabelRegression, PoolPosterior, one_vs_all, probit
-from core.queries import Pick, PoolState, pick
-from core.settings import Reader, Settings
+from core.queries import STRATEGIES, Pick, PoolState, pick
+from core.settings import Reader, Settings, as_table
 from core.snapshot import dump_rows, load_rows
 from core.stopping import Advice, leave_one_out_accuracy, pool_uncertainty, random_accuracy, stability
 
@@ -98,17 +100,20 @@ class OnlineLearner:
 
     def add_items(self, x: Any) -> None:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
+        x = as_table(x)
         if self._reader is None:
+            Reader(self.settings.kernel == "hik" and not self.settings.complement, None).check(x)
             reader = self.settings.reader(x)
-            operator, _ = self.settings.operator(reader.check(x), reader)
+            operator, _ = self.settings.operator(x, reader)
             rows = operator.own(np.arange(len(operator)))
             self._model = self.settings.model(_empty(operator), np.empty(0, dtype=np.int64), len(self.classes))
             self._pool = PoolPosterior(self._model.posterior, rows)
-            self._reader = reader
+            self._reader, self._width = reader, x.shape[1]
         else:
-            query = self._reader(self._reader.check(x))
+            query = self._read(x)
             self._model.operator.check(query)
-            self._pool.append(self._model.posterior, self._store(query))
+            with self._all_or_nothing():
+                self._pool.append(self._model.posterior, self._store(query))
         self.version += 1
 
     def label(self, item: int, name: str, *, doubt: float = 1.0, drawn: bool = False) -> None:
@@ -120,17 +125,15 @@ class OnlineLearner:
         self._check_item(item)
         if not (np.isfinite(doubt) and doubt > 0.0):
             raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
-        if name not in self.classes:
-            self._new_class(name)
-        number = self.classes.index(name)
-        if drawn and item not in self._learnt and self.n_seen >= 2:
-            self._foretold.append(int(self.mean[item].argmax() == number))
-        if len(self._learnt) % COMPARE_EVERY == 0:
-            self._guesses = self.mean.argmax(axis=1) if self.n_seen >= 2 else np.empty(0, dtype=np.int64)
-        if item in self._learnt:
-            self._relabel(self._learnt.index(item), number, doubt)
-        else:
-            self._learn(item, number, doubt)
+        with self._all_or_nothing():
+            if name not in self.classes:
+                self._new_class(name)
+            number = self.classes.index(name)
+            self._look_before(item, number, drawn)
+            if item in self._learnt:
+                self._relabel(self._learnt.index(item), number, doubt)
+            else:
+                self._learn(item, number, doubt)
         self.version += 1
 
     def retract(self, item: int) -> None:
@@ -138,7 +141,8 @@ class OnlineLearner:
         self._check_item(item)
         if item not in self._learnt:
             raise ValueError(f"item {item} has no label to retract")
-        self._forget(self._learnt.index(item))
+        with self._all_or_nothing():
+            self._forget(self._learnt.index(item))
         self.version += 1
 
     def query(
@@ -154,12 +158,14 @@ class OnlineLearner:
 
         Until two classes have labels, items are chosen to stand for the pool (herding).
         """
+        if not len(self):
+            return []
         waiting = np.asarray(pending if pending is not None else [], dtype=np.int64)
-        closed = np.concatenate([np.array(self._learnt, dtype=np.int64), waiting])
-        free = np.delete(np.arange(len(self)), closed)
+        waiting = np.setdiff1d(waiting, self._learnt)
+        free = np.setdiff1d(np.arange(len(self)), np.concatenate([self._learnt, waiting]))
         if not len(free):
             return []
-        if self.n_seen < 2 and strategy != "random":
+        if strategy in STRATEGIES and self.n_seen < 2 and strategy != "random":
             strategy = "herding"
         return pick(self.pool_state(free), strategy, count, seed=seed, explore=explore, pending=waiting)
 
@@ -179,9 +185,8 @@ class OnlineLearner:
 
     def predict(self, x: Any) -> Indices:
         """Class numbers of rows that need not be items."""
-        if self._reader is None:
-            raise ValueError("there are no items yet: the first ones tell how rows are to be read")
-        return np.asarray(self._model.posterior.means(self._reader(self._reader.check(x))).argmax(axis=1))
+        query = self._read(as_table(x))
+        return np.asarray(self._model.posterior.means(query).argmax(axis=1))
 
     def tune(self) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing."""
@@ -232,6 +237,7 @@ class OnlineLearner:
             "foretold": np.array(self._foretold, dtype=np.int64),
             "guesses": self._guesses,
             "version": np.array(self.version),
+            "width": np.array(self._width),
         }
 
     @classmethod
@@ -243,6 +249,7 @@ class OnlineLearner:
         learner._foretold = state["foretold"].tolist()
         learner._guesses = state["guesses"]
         learner.version = int(state["version"])
+        learner._width = int(state["width"])
         model = settings.model(_empty(operator), np.empty(0, dtype=np.int64), len(learner.classes))
         model.noise = float(state["theta"][-1])
         model.operator = model.operator.with_kernel(model.operator.kernel.with_theta(state["theta"][:-1]))
@@ -259,6 +266,35 @@ class OnlineLearner:
         return Published(
             self.version, tuple(self.classes), self.mean, self.variance, self.noise, self.labels, predictor
         )
+
+    def _read(self, x: Any) -> Any:
+        if self._reader is None:
+            raise ValueError("there are no items yet: the first ones tell how rows are to be read")
+        if x.shape[1] != self._width:
+            raise ValueError(f"rows have {x.shape[1]} columns; the first items had {self._width}")
+        return self._reader(self._reader.check(x))
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Take everything back when a change fails half-way."""
+        before = copy(self.__dict__)
+        classes, learnt, foretold, pool = list(self.classes), list(self._learnt), list(self._foretold), copy(self._pool)
+        try:
+            yield
+        except Exception:
+            self.__dict__ = before
+            self.classes, self._learnt, self._foretold, self._pool = classes, learnt, foretold, pool
+            if self._model.n_classes != len(classes):
+                self._model.relabel(self._model.labels, len(classes))
+            self._model.refit()
+            raise
+
+    def _look_before(self, item: int, number: int, drawn: bool) -> None:
+        """What the model thinks before it learns: of an item drawn at random, and now and then of all."""
+        if drawn and item not in self._learnt and self.n_seen >= 2:
+            self._foretold.append(int(self.mean[item].argmax() == number))
+        if len(self._learnt) % COMPARE_EVERY == 0:
+            self._guesses = self.mean.argmax(axis=1) if self.n_seen >= 2 else np.empty(0, dtype=np.int64)
 
     def _learn(self, item: int, number: int, doubt: float) -> None:
         row = self._rows(np.array([item]))
@@ -320,6 +356,8 @@ class OnlineLearner:
         return operator.difference(self._rows(columns), np.zeros((len(operator), len(columns))))(self._rows(rows))
 
     def _check_item(self, item: int) -> None:
+        if not len(self):
+            raise ValueError("there are no items yet")
         if not 0 <= item < len(self):
             raise ValueError(f"item must be a number from 0 to {len(self) - 1}; got {item!r}")
 

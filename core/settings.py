@@ -129,3 +129,15 @@ class Settings:
 def dense(x: Table) -> Floats:
     """The table as a dense array."""
     return np.asarray(x.toarray() if sp.issparse(x) else x)
+
+
+def as_table(x: Any) -> Table:
+    """Rows of numbers, dense or CSR, from what a user gives; values are not looked at.
+
+    >>> as_table([[1, 2]]).dtype
+    dtype('float64')
+    """
+    table = x.tocsr().astype(np.float64) if sp.issparse(x) else np.asarray(x, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
+        raise ValueError(f"items must be a table with at least one row and one column; got shape {table.shape}")
+    return table

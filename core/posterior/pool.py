@@ -1,5 +1,6 @@
 """The pool posterior: mean and variance of every pool item, exact, one gather per label (design, section 5)."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class PoolPosterior:
     def append(self, posterior: Posterior, rows: Any) -> None:
         """More pool rows."""
         if isinstance(self._rows, CodedRows):
+            self._rows = copy(self._rows)  # shares its arrays; whoever holds the old object keeps the old rows
             self._rows.append(rows)
         else:
             self._rows = np.concatenate([self._rows, rows])
@@ -68,6 +70,7 @@ class PoolPosterior:
     def remove(self, rows: Indices) -> None:
         """Drop pool rows; the others move up."""
         if isinstance(self._rows, CodedRows):
+            self._rows = copy(self._rows)
             self._rows.remove(rows)
         else:
             self._rows = np.delete(self._rows, rows, axis=0)

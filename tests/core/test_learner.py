@@ -185,6 +185,54 @@ def test_bad_calls_lose_nothing():
     assert np.allclose(learner.mean, before, atol=1e-12)
 
 
+@pytest.mark.parametrize("posterior", ["dual", "levels"])
+def test_a_change_that_fails_half_way_is_taken_back(posterior, monkeypatch):
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x, posterior=posterior)
+    labels = {item: y[item] for item in range(6)}
+    for item, number in labels.items():
+        learner.label(item, NAMES[number])
+    kind = type(learner._model.posterior)
+    for call, step in (
+        (lambda: learner.label(7, "dodo"), "_added"),
+        (lambda: learner.retract(2), "_removed"),
+        (lambda: learner.label(1, "dodo"), "_retargeted"),
+    ):
+        working = getattr(kind, step)
+
+        def fail(self, *args, step=step, working=working):
+            setattr(kind, step, working)
+            raise MemoryError("full")
+
+        monkeypatch.setattr(kind, step, fail)
+        with pytest.raises(MemoryError):
+            call()
+        assert learner.classes == NAMES
+        check(learner, x, labels)
+    learner.label(7, "dodo")
+    check(learner, x, labels | {7: 3})
+
+
+def test_items_that_cannot_be_read():
+    learner = OnlineLearner(Settings(), ["a", "b"])
+    for call, message in [
+        (lambda: learner.label(0, "a"), "no items yet"),
+        (lambda: learner.predict([[1.0]]), "no items yet"),
+        (lambda: learner.add_items([[1.0, np.nan]]), "NaN at row 0, column 1"),
+        (lambda: learner.add_items(np.empty((0, 3))), "at least one row"),
+        (lambda: learner.add_items([1.0, 2.0]), "at least one row"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert learner.query(3) == []
+    learner.add_items([[1.0, 0.0]])
+    with pytest.raises(ValueError, match="3 columns; the first items had 2"):
+        learner.add_items([[1.0, 0.0, 2.0]])
+    with pytest.raises(ValueError, match="3 columns"):
+        learner.predict([[1.0, 0.0, 2.0]])
+    assert len(learner) == 1
+
+
 def test_pool_rows_are_quantised_alike_for_labels_and_predictions():
     x = continuous(N, 6)
     y = (x.sum(axis=1) > np.median(x.sum(axis=1))).astype(int)

@@ -18,6 +18,10 @@ for shape, levels in (((40, 5), "auto"), ((300, 250), None)):  # narrow and wide
             model = GPHIKClassifier(posterior=posterior, levels=levels).fit(x, classes)
             model.partial_fit(x[:1] * 0.9, classes[:1]).forget([2]).relabel([0], classes[1:2])
             model.predict_proba(x[:3]), model.predict_proba(model.code(x[:3])), model.means(x, quantised=True)
+    tuned = GPHIKClassifier(levels=levels, tune="loo", transform="power").fit(x[:60], y[:60])
+    tuned.predict_variance(x, method="qrapu")
+    if levels:
+        GPHIKClassifier(posterior="levels", weights=np.ones(5), tune="loo", tune_weights=True).fit(x, y)
 print(ready, _jit.compiled_signatures())
 """
 
