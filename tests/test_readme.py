@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core import GPHIKClassifier
@@ -23,6 +24,19 @@ def test_python_examples(code, capsys):
     printed = capsys.readouterr().out
     assert "True" in printed
     assert float(re.findall(r"^(\d\.\d+)$", printed, re.MULTILINE)[0]) > 0.9
+
+
+@pytest.mark.jit
+def test_the_simulate_command(tmp_path):
+    command = next(line for line in "\n".join(blocks("sh")).splitlines() if "asknext simulate" in line).split()
+    x = np.random.default_rng(0).random((60, 3))
+    np.savez(tmp_path / "FILE.npz", X=x, y=x[:, 0] > x[:, 1])
+    command[0] = str(ROOT / command[0])
+    command[command.index("100")] = "12"
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "unc" in done.stdout
+    assert (tmp_path / "curves.png").exists()
 
 
 @pytest.mark.parametrize("command", re.findall(r"^(make \w+)", "\n".join(blocks("sh")), re.MULTILINE))
