@@ -52,6 +52,8 @@ def simulate_command(
         task = read_task(file, seed)
     except (OSError, ValueError) as error:
         raise typer.BadParameter(str(error)) from error
+    if plot is not None and not plot.resolve().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder for {plot}")
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console) as progress:

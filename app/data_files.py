@@ -1,11 +1,13 @@
 """Labelled tables from files: npz, csv, svmlight."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
+from core.checks import check_finite
 from core.simulation import Task
 
 TEST_SHARE = 0.3
@@ -14,6 +16,11 @@ TEST_SHARE = 0.3
 def read_task(path: Path, seed: int = 0) -> Task:
     """A pool and a test set; what comes without a test set is split at random, by the seed."""
     x, y, x_test, y_test = _read(path)
+    _check(path, x, y)
+    if x_test is not None:
+        _check(path, x_test, y_test)
+        if x_test.shape[1] != x.shape[1]:
+            raise ValueError(f"{path}: {x.shape[1]} columns to learn from, {x_test.shape[1]} to test on")
     if x_test is None:
         order = np.random.default_rng(seed).permutation(len(y))
         test, pool = np.split(order, [int(TEST_SHARE * len(y))])
@@ -22,25 +29,35 @@ def read_task(path: Path, seed: int = 0) -> Task:
     return Task(x, np.searchsorted(classes, y), x_test, np.searchsorted(classes, y_test), len(classes))
 
 
+def _check(path: Path, x: Any, y: Any) -> None:
+    if x.ndim != 2 or y.ndim != 1 or x.shape[0] != len(y) or len(y) < 2:
+        raise ValueError(f"{path}: expected n rows of numbers and n labels; got shapes {x.shape} and {y.shape}")
+    check_finite(x)
+
+
 def _read(path: Path) -> tuple[Any, Any, Any, Any]:
     match path.suffix.lower():
         case ".npz":
             return _read_npz(path)
         case ".csv":
-            table = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=np.str_, encoding="utf-8")
-            if table.ndim != 2 or table.shape[1] < 2:
-                raise ValueError(
-                    f"{path}: expected a header and at least one column of numbers before the label column"
-                )
-            try:
-                return table[:, :-1].astype(np.float64), table[:, -1], None, None
-            except ValueError as error:
-                raise ValueError(f"{path}: all columns but the last (the label) must be numbers: {error}") from error
+            return _read_csv(path)
         case ".svm" | ".svmlight" | ".libsvm":
             x, y = load_svmlight_file(str(path))
             return x, y, None, None
         case other:
             raise ValueError(f"{path}: expected a file ending in .npz, .csv or .svmlight, not {other!r}")
+
+
+def _read_csv(path: Path) -> tuple[Any, Any, Any, Any]:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if row][1:]
+    if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        raise ValueError(f"{path}: expected a header and rows with at least one column of numbers and the label last")
+    try:
+        numbers = np.array([[float(cell) for cell in row[:-1]] for row in rows])
+    except ValueError as error:
+        raise ValueError(f"{path}: all columns but the last (the label) must be numbers: {error}") from error
+    return numbers, np.array([row[-1] for row in rows]), None, None
 
 
 def _read_npz(path: Path) -> tuple[Any, Any, Any, Any]:

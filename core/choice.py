@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices
-from core.evidence import leave_one_out, tune
+from core.evidence import Tuned, leave_one_out, tune
+from core.kernels import Kernel
 from core.posterior import one_vs_all
 from core.settings import Settings
 
@@ -27,10 +28,12 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The kernel that won, with the settings found for it, and what it was compared with."""
+    """The kernel that won, as it was found to be best, and what it was compared with."""
 
     name: str
     settings: Settings
+    kernel: Kernel
+    noise: float
     contenders: tuple[Contender, ...]
 
     def __str__(self) -> str:
@@ -74,6 +77,7 @@ def choose_kernel(settings: Settings, x: Any, labels: Indices, n_classes: int, i
     x, labels = x[rows], labels[rows]
     tried = {name: _try(option, x, labels, n_classes) for name, option in candidates(settings, x).items()}
     errors = {name: errors for name, (errors, _) in tried.items()}
+    options = candidates(settings, x)
     winner = incumbent if incumbent in errors else next(iter(errors))
     best = min(errors, key=lambda name: errors[name].mean())
     gain = errors[winner] - errors[best]
@@ -83,53 +87,49 @@ def choose_kernel(settings: Settings, x: Any, labels: Indices, n_classes: int, i
     for name, own in errors.items():
         behind = own - errors[winner]
         contenders.append(Contender(name, float(own.mean()), float(behind.mean()), _standard_error(behind)))
-    return Choice(winner, tried[winner][1], tuple(sorted(contenders, key=lambda c: c.error)))
+    found = tried[winner][1]
+    ranked = tuple(sorted(contenders, key=lambda c: c.error))
+    return Choice(winner, options[winner], found.kernel, found.noise, ranked)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Chooser:
     """Keeps the rows that were learnt, to decide again each time there are twice as many."""
 
     settings: Settings  # as the user gave them
     choice: Choice | None = None
     table: Any = None
-    _decided_at: int = 0
+    decided_at: int = 0
 
-    def decide(self, x: Any, labels: Indices, n_classes: int) -> Settings:
-        """The settings to use for these rows, which are all there are."""
+    def decided(self, x: Any, labels: Indices, n_classes: int) -> "Chooser":
+        """With a choice made for these rows, which are all there are."""
         incumbent = self.choice.name if self.choice else None
-        self.choice = choose_kernel(self.settings, x, labels, n_classes, incumbent)
-        self.table, self._decided_at = x, x.shape[0]
-        return self.choice.settings
+        choice = choose_kernel(self.settings, x, labels, n_classes, incumbent)
+        return replace(self, choice=choice, table=x, decided_at=x.shape[0])
 
     def is_due(self, more: int) -> bool:
         """Whether so many more rows are reason to decide again."""
-        return bool(self.table.shape[0] + more >= 2 * self._decided_at)
+        return bool(self.table.shape[0] + more >= 2 * self.decided_at)
 
-    def with_rows(self, x: Any) -> Any:
-        """All rows and these."""
+    def with_rows(self, x: Any) -> "Chooser":
+        """With these rows, too."""
         sparse = sp.issparse(self.table) or sp.issparse(x)
-        return sp.vstack([self.table, x], format="csr") if sparse else np.vstack([self.table, x])
+        return replace(self, table=sp.vstack([self.table, x], format="csr") if sparse else np.vstack([self.table, x]))
 
-    def remove(self, rows: Indices) -> None:
-        """Forget rows."""
-        self.table = self.table[np.delete(np.arange(self.table.shape[0]), rows)]
+    def without(self, rows: Indices) -> "Chooser":
+        """Without these rows."""
+        return replace(self, table=self.table[np.delete(np.arange(self.table.shape[0]), rows)])
 
 
-def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[Floats, Settings]:
-    """Squared leave-one-out error of each row, summed over the classes, and the settings it was reached with."""
+def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[Floats, Tuned]:
+    """Squared leave-one-out error of each row, summed over the classes, and the parameters it was reached with."""
     reader = settings.reader(x)
     operator, _ = settings.operator(x, reader)
     model = settings.model(operator, labels, n_classes)
     found = tune(model, "loo")
     model.reset(found.kernel, found.noise)
     means, _ = leave_one_out(model)
-    errors = ((one_vs_all(labels, n_classes) - means) ** 2).sum(axis=1)
-    theta = dict(zip(found.kernel.names, map(float, found.kernel.theta), strict=True))
-    reached = replace(settings, noise=found.noise, bias=theta["bias"], weights=None, groups=None)
-    if settings.kernel == "rbf":
-        return errors, replace(reached, gamma=theta["gamma"])
-    return errors, replace(reached, eta=theta.get("eta", 1.0), weights=found.kernel.weights, groups=settings.groups)
+    return ((one_vs_all(labels, n_classes) - means) ** 2).sum(axis=1), found
 
 
 def _standard_error(differences: Floats) -> float:

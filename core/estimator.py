@@ -160,11 +160,11 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = union_of_labels(self.classes_, union_of_labels(y if classes is None else classes, y))
             if self._chooser is not None and self._chooser.is_due(len(y)):
                 names = known[np.searchsorted(known, self.classes_)[self._model.labels]]
-                return self._start(self._chooser.with_rows(X), np.concatenate([names, y]), known)
+                return self._start(self._chooser.with_rows(X).table, np.concatenate([names, y]), known)
             query = self._reader(X)
             self._model.add(query, np.searchsorted(known, y), np.searchsorted(known, self.classes_), len(known))
             if self._chooser is not None:
-                self._chooser.table = self._chooser.with_rows(X)
+                self._chooser = self._chooser.with_rows(X)
             self.classes_ = known
             self._note_quantisation(query)
             return self
@@ -209,7 +209,7 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self._row_numbers(indices)
         self._model.remove(rows)
         if self._chooser is not None:
-            self._chooser.remove(rows)
+            self._chooser = self._chooser.without(rows)
         return self
 
     def relabel(self, indices: Any, y: Any) -> Self:
@@ -360,10 +360,13 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _start(self, X: Any, y: Any, classes: Any) -> Self:
         if self._chooser is not None:
-            self._settings = self._chooser.decide(X, np.searchsorted(classes, y), len(classes))
+            self._chooser = self._chooser.decided(X, np.searchsorted(classes, y), len(classes))
+            self._settings = self.choice_.settings
             self._reader = self._settings.reader(X)
         operator, self.kernel_error_ = self._settings.operator(X, self._reader)
         self._model = self._settings.model(operator, np.searchsorted(classes, y), len(classes))
+        if self._chooser is not None:
+            self._model.reset(self.choice_.kernel, self.choice_.noise)
         self.classes_ = classes
         self.__dict__.pop("tuned_", None)
         return self.tune() if self._settings.tune else self

@@ -58,11 +58,17 @@ class OnlineLearner:
     def __init__(self, settings: Settings | None = None, classes: list[str] | None = None) -> None:
         self.settings = settings or Settings()
         self.settings.check()
-        self.classes: list[str] = list(classes or [])
+        self.classes: list[str] = []
+        for name in classes or []:
+            self.classes.append(self._checked_name(name))
+            if self.classes.count(name) > 1:
+                raise ValueError(f"class {name!r} is named twice")
         self.version = 0
         self._learnt: list[int] = []  # items in the order their labels were learnt
-        self._foretold: list[int] = []  # of items drawn at random: 1 if the class was predicted right, else 0
-        self._guesses = np.empty(0, dtype=np.int64)  # predicted classes some labels ago
+        self._foretold: dict[int, int] = {}  # items drawn at random: 1 if the class was predicted right, else 0
+        # Predicted classes 20 to 40 labels ago, and less long ago.
+        self._guesses = self._later_guesses = np.empty(0, dtype=np.int64)
+        self._simplex: Floats | None = None
         self._reader: Reader | None = None
         self._model: LabelRegression
         self._pool: PoolPosterior
@@ -104,7 +110,12 @@ class OnlineLearner:
         if self._reader is None:
             Reader(self.settings.kernel == "hik" and not self.settings.complement, None).check(x)
             reader = self.settings.reader(x)
+            if self.settings.complement and not (
+                reader.complement and (reader.complement.high > reader.complement.low).any()
+            ):
+                raise ValueError("complement=True needs first items that differ: their range is the scale")
             operator, _ = self.settings.operator(x, reader)
+            operator.check(operator.own(np.arange(len(operator))))
             rows = operator.own(np.arange(len(operator)))
             self._model = self.settings.model(_empty(operator), np.empty(0, dtype=np.int64), len(self.classes))
             self._pool = PoolPosterior(self._model.posterior, rows)
@@ -123,6 +134,7 @@ class OnlineLearner:
         what the model thought of them before tells how good it is.
         """
         self._check_item(item)
+        self._checked_name(name)
         if not (np.isfinite(doubt) and doubt > 0.0):
             raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
         with self._all_or_nothing():
@@ -158,14 +170,18 @@ class OnlineLearner:
 
         Until two classes have labels, items are chosen to stand for the pool (herding).
         """
+        if strategy not in STRATEGIES:
+            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {strategy!r}")
         if not len(self):
             return []
         waiting = np.asarray(pending if pending is not None else [], dtype=np.int64)
+        if len(waiting) and not 0 <= waiting.min() <= waiting.max() < len(self):
+            raise ValueError(f"pending items must be numbers from 0 to {len(self) - 1}")
         waiting = np.setdiff1d(waiting, self._learnt)
         free = np.setdiff1d(np.arange(len(self)), np.concatenate([self._learnt, waiting]))
         if not len(free):
             return []
-        if strategy in STRATEGIES and self.n_seen < 2 and strategy != "random":
+        if self.n_seen < 2 and strategy != "random":
             strategy = "herding"
         return pick(self.pool_state(free), strategy, count, seed=seed, explore=explore, pending=waiting)
 
@@ -190,9 +206,18 @@ class OnlineLearner:
 
     def tune(self) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing."""
+        self._check_items()
         if self.n_seen < 2 or len(self._learnt) < 4:
             return
-        found = tune(self._model, self.settings.tune or "loo", weights=self.settings.tune_weights)
+        found = tune(
+            self._model,
+            self.settings.tune or "loo",
+            weights=self.settings.tune_weights,
+            simplex=self._simplex,
+            l1=self.settings.l1,
+            l2=self.settings.l2,
+        )
+        self._simplex = found.simplex
         self._model.reset(found.kernel, found.noise)
         self._pool.refresh(self._model.posterior)
         self.version += 1
@@ -202,6 +227,7 @@ class OnlineLearner:
 
         With labels of one class only, these are the one-class scores of paper 002, section 6.3; larger is more alike.
         """
+        self._check_items()
         seen = np.unique(self._model.labels)
         if len(seen) != 1:
             raise ValueError(f"one-class scores need labels of exactly one class; there are {len(seen)}")
@@ -209,12 +235,13 @@ class OnlineLearner:
 
     def advice(self) -> list[Advice]:
         """Whether to go on or stop, from four sides."""
+        self._check_items()
         means, _ = leave_one_out(self._model)
         known = self.n_seen >= 2
         guesses = self.mean.argmax(axis=1) if known else np.empty(0, dtype=np.int64)
         return [
             leave_one_out_accuracy(means, self._model.labels),
-            random_accuracy(np.array(self._foretold, dtype=np.int64)),
+            random_accuracy(np.array(list(self._foretold.values()), dtype=np.int64)),
             stability(self._guesses, guesses),
             pool_uncertainty(self.publish().probabilities if known else np.empty((0, 2))),
         ]
@@ -224,6 +251,7 @@ class OnlineLearner:
 
         The posterior is first solved from scratch: what `restore` makes of the arrays is then the same, bit for bit.
         """
+        self._check_items()
         self._model.refit()
         self._pool.refresh(self._model.posterior)
         kernel = self._model.operator.kernel
@@ -234,8 +262,9 @@ class OnlineLearner:
             "labels": self._model.labels,
             "factors": self._model.factors,
             "theta": np.append(kernel.theta, self._model.noise),
-            "foretold": np.array(self._foretold, dtype=np.int64),
+            "foretold": np.array(list(self._foretold.items()), dtype=np.int64).reshape(-1, 2),
             "guesses": self._guesses,
+            "later_guesses": self._later_guesses,
             "version": np.array(self.version),
             "width": np.array(self._width),
         }
@@ -246,8 +275,8 @@ class OnlineLearner:
         learner = cls(settings, state["classes"].tolist())
         operator, rows, learner._reader = load_rows(settings, state)
         learner._learnt = state["learnt"].tolist()
-        learner._foretold = state["foretold"].tolist()
-        learner._guesses = state["guesses"]
+        learner._foretold = {int(item): int(right) for item, right in state["foretold"]}
+        learner._guesses, learner._later_guesses = state["guesses"], state["later_guesses"]
         learner.version = int(state["version"])
         learner._width = int(state["width"])
         model = settings.model(_empty(operator), np.empty(0, dtype=np.int64), len(learner.classes))
@@ -262,14 +291,21 @@ class OnlineLearner:
 
     def publish(self) -> Published:
         """The state as it is now; later changes do not touch it."""
+        self._check_items()
         predictor = self._model.posterior.predictor if self._learnt else None
         return Published(
-            self.version, tuple(self.classes), self.mean, self.variance, self.noise, self.labels, predictor
+            self.version,
+            tuple(self.classes),
+            _read_only(self.mean),
+            _read_only(self.variance),
+            self.noise,
+            _read_only(self.labels),
+            predictor,
         )
 
     def _read(self, x: Any) -> Any:
-        if self._reader is None:
-            raise ValueError("there are no items yet: the first ones tell how rows are to be read")
+        self._check_items()
+        assert self._reader is not None
         if x.shape[1] != self._width:
             raise ValueError(f"rows have {x.shape[1]} columns; the first items had {self._width}")
         return self._reader(self._reader.check(x))
@@ -278,7 +314,7 @@ class OnlineLearner:
     def _all_or_nothing(self) -> Iterator[None]:
         """Take everything back when a change fails half-way."""
         before = copy(self.__dict__)
-        classes, learnt, foretold, pool = list(self.classes), list(self._learnt), list(self._foretold), copy(self._pool)
+        classes, learnt, foretold, pool = list(self.classes), list(self._learnt), dict(self._foretold), copy(self._pool)
         try:
             yield
         except Exception:
@@ -292,9 +328,10 @@ class OnlineLearner:
     def _look_before(self, item: int, number: int, drawn: bool) -> None:
         """What the model thinks before it learns: of an item drawn at random, and now and then of all."""
         if drawn and item not in self._learnt and self.n_seen >= 2:
-            self._foretold.append(int(self.mean[item].argmax() == number))
-        if len(self._learnt) % COMPARE_EVERY == 0:
-            self._guesses = self.mean.argmax(axis=1) if self.n_seen >= 2 else np.empty(0, dtype=np.int64)
+            self._foretold.setdefault(item, int(self.mean[item].argmax() == number))
+        if len(self._learnt) % COMPARE_EVERY == 0 and item not in self._learnt:
+            self._guesses = self._later_guesses
+            self._later_guesses = self.mean.argmax(axis=1) if self.n_seen >= 2 else np.empty(0, dtype=np.int64)
 
     def _learn(self, item: int, number: int, doubt: float) -> None:
         row = self._rows(np.array([item]))
@@ -356,10 +393,25 @@ class OnlineLearner:
         return operator.difference(self._rows(columns), np.zeros((len(operator), len(columns))))(self._rows(rows))
 
     def _check_item(self, item: int) -> None:
-        if not len(self):
-            raise ValueError("there are no items yet")
+        self._check_items()
         if not 0 <= item < len(self):
             raise ValueError(f"item must be a number from 0 to {len(self) - 1}; got {item!r}")
+
+    def _check_items(self) -> None:
+        if self._reader is None:
+            raise ValueError("there are no items yet: the first ones tell how rows are to be read")
+
+    @staticmethod
+    def _checked_name(name: Any) -> str:
+        if not (isinstance(name, str) and name and "\0" not in name):
+            raise ValueError(f"a class name must be text without NUL; got {name!r}")
+        return name
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _empty(operator: Operator) -> Operator:

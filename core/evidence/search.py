@@ -10,6 +10,7 @@ from core._types import Floats
 from core.evidence.criteria import Criterion, Evaluation
 from core.kernels import Kernel
 
+WORST = 1e300
 NOISE_BOUNDS = (1e-6, 1e4)
 STEP = 0.7  # first step of a cold simplex: a factor of two
 WARM_STEP = 0.06  # least size of a simplex that starts from the last one: more where the bottom has moved
@@ -163,14 +164,19 @@ class _Best:
         return value, setting.gradient(evaluation) + penalty
 
     def found(self, simplex: Floats | None) -> Found:
-        assert self._kept is not None
+        if self._kept is None:
+            raise ValueError("no setting of the hyperparameters gives a finite kernel: scale the features")
         setting, evaluation = self._kept
         return Found(setting, evaluation, self._count, simplex)
 
     def _evaluate(self, logs: Floats, *, gradient: bool) -> tuple[float, Setting, Evaluation]:
         self._count += 1
         setting = self._start.at(logs)
-        evaluation = self._criterion(setting.kernel, setting.noise, gradient=gradient)
+        try:
+            evaluation = self._criterion(setting.kernel, setting.noise, gradient=gradient)
+        except ValueError:  # a kernel that overflows, a matrix beyond repair: as bad as can be, but no reason to stop
+            nothing = np.zeros(len(setting.kernel.theta))
+            return WORST, setting, Evaluation(WORST, 1.0, nothing, 0.0)
         weights = np.array([w for name, w in self._free(setting) if name.startswith("weight")])
         value = evaluation.value + self._l1 * float(weights.sum()) + self._l2 * float((weights**2).sum())
         if value < self._lowest:

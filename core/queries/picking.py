@@ -1,6 +1,6 @@
 """From scores to questions: one picker for all strategies."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -43,11 +43,13 @@ def pick(
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {strategy!r}")
     rng = np.random.default_rng(seed)
     score = STRATEGIES[strategy]
+    waiting = np.asarray(pending if pending is not None else [], dtype=np.int64)
+    state = replace(state, labelled=np.concatenate([state.labelled, waiting]))
     ties = rng.random(len(state))
     first = score(state, rng)
     places = np.lexsort((ties, first))[: max(CANDIDATES, PER_PICK * count)]
     batch = _Batch(state.take(places), ties[places])
-    for row in pending if pending is not None else ():
+    for row in waiting:
         batch.condition(int(row))
     picks: list[Pick] = []
     free = np.ones(len(state), dtype=bool)
@@ -92,7 +94,7 @@ class _Batch:
         self._factor = np.block([[self._factor, np.zeros((n, 1))], [half[None], np.array([[pivot]])]])
         new = (candidates - half @ self._halves) / pivot
         self._halves = np.vstack([self._halves, new])
-        self._state = state.with_variance(np.maximum(state.variance - new**2, 0.0))
+        self._state = state.asked(row, np.maximum(state.variance - new**2, 0.0))
 
     def best(self, score: Score, rng: np.random.Generator) -> tuple[int, float] | None:
         """Place and score of the best candidate that is still a question, or None."""

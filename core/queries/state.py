@@ -47,6 +47,6 @@ class PoolState:
         """The items at these places alone."""
         return replace(self, mean=self.mean[places], variance=self.variance[places], rows=self.rows[places])
 
-    def with_variance(self, variance: Floats) -> "PoolState":
-        """The same items, more or less certain."""
-        return replace(self, variance=variance)
+    def asked(self, row: int, variance: Floats) -> "PoolState":
+        """The same items once this one is asked about: less uncertain, and one more that counts as labelled."""
+        return replace(self, variance=variance, labelled=np.append(self.labelled, row))

@@ -64,6 +64,7 @@ def test_simulate(tmp_path):
         ("table.txt", "1,2", "ending in .npz, .csv or .svmlight"),
         ("table.csv", "a,b\nx,left\ny,right\n", "must be numbers"),
         ("table.csv", "a\n1\n2\n", "at least one column"),
+        ("table.csv", "a,b\n1,#1\n2\n", "at least one column"),
     ],
 )
 def test_files_that_cannot_be_read(tmp_path, name, content, message):
@@ -74,10 +75,19 @@ def test_files_that_cannot_be_read(tmp_path, name, content, message):
     assert message in " ".join(result.output.replace("│", " ").split())
 
 
+def test_labels_in_a_csv_are_taken_as_they_are(tmp_path):
+    (tmp_path / "table.csv").write_text('a,label\n1,#1\n2,#2\n3,"one, two"\n4,#1\n')
+    assert read_task(tmp_path / "table.csv").n_classes == 3
+
+
 def test_bad_arrays_and_strategies(tmp_path):
     np.savez(tmp_path / "other.npz", data=X)
     assert "expected arrays X, y" in " ".join(run("simulate", tmp_path / "other.npz").output.replace("│", " ").split())
+    for x, y in ((X, Y[:5]), (X, Y[:, None]), (X[0], Y), (np.where(X > 0.9, np.nan, X), Y)):
+        np.savez(tmp_path / "bad.npz", X=x, y=y)
+        assert run("simulate", tmp_path / "bad.npz").exit_code == 2
     np.savez(tmp_path / "whole.npz", X=X, y=Y)
+    assert "no folder" in run("simulate", tmp_path / "whole.npz", "--plot", tmp_path / "no" / "where.png").output
     result = run("simulate", tmp_path / "whole.npz", "--strategies", "best")
     assert result.exit_code == 2
     assert "no strategy" in result.output

@@ -105,6 +105,17 @@ def test_questions_start_with_what_stands_for_the_pool_and_go_over_to_the_strate
     assert learner.query(1, "random", seed=3)[0].strategy == "random"
 
 
+@pytest.mark.parametrize("kernel", ["hik", "rbf"])
+def test_a_cold_start_goes_around_the_clusters(kernel):
+    x = np.repeat(np.eye(6), 20, axis=0) + 0.01 * np.arange(120)[:, None] % 0.05
+    learner = learner_of(x, classes=["a"], kernel=kernel, gamma=1.0)
+    assert len({p.row // 20 for p in learner.query(6)}) == 6
+    pending: list[int] = []
+    for _ in range(6):
+        pending.append(learner.query(1, pending=np.array(pending, dtype=int))[0].row)
+    assert len({row // 20 for row in pending}) == 6
+
+
 def test_pending_items_are_not_asked_again_and_an_empty_pool_says_nothing():
     x, y = word_counts(10, 8, 3)
     learner = learner_of(x)
@@ -171,17 +182,16 @@ def test_bad_calls_lose_nothing():
         (lambda: learner.label(1, "a", doubt=0.0), "doubt must be"),
         (lambda: learner.retract(1), "no label"),
         (lambda: learner.add_items(-x), "Negative"),
-        (lambda: learner.query(1, "best"), None),
+        (lambda: learner.query(1, "best"), "strategy must be"),
+        (lambda: learner.query(1, pending=np.array([-1])), "pending items"),
+        (lambda: learner.label(1, 5), "class name must be text"),
+        (lambda: OnlineLearner(Settings(), ["a", "a"]), "named twice"),
+        (lambda: OnlineLearner(Settings()).publish(), "no items yet"),
+        (lambda: learner_of(x[:1], complement=True), "first items that differ"),
         (lambda: OnlineLearner(Settings(noise=-1.0)), "noise"),
     ]:
-        if message is None:
-            learner.label(1, "b")
-            with pytest.raises(ValueError, match="strategy must be"):
-                call()
-            learner.retract(1)
-        else:
-            with pytest.raises(ValueError, match=message):
-                call()
+        with pytest.raises(ValueError, match=message):
+            call()
     assert np.allclose(learner.mean, before, atol=1e-12)
 
 
@@ -310,7 +320,7 @@ def test_advice_grows_with_the_labels():
         learner.label(item, NAMES[y[item]], drawn=True)
     accuracy, drawn, stable, doubt = learner.advice()
     assert accuracy.low <= accuracy.value <= accuracy.high
-    assert drawn.value == pytest.approx(np.mean(learner._foretold))
+    assert drawn.value == pytest.approx(np.mean(list(learner._foretold.values())))
     assert stable.value is not None
     assert 0.0 < doubt.value < 1.0
     assert all(a.reason for a in (accuracy, drawn, stable, doubt))
