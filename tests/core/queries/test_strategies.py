@@ -135,7 +135,8 @@ def test_a_batch_is_conditioned_on_its_picks(strategy):
         quick = [p.row for p in pick(state, strategy, 8)]
         top = state.rows[np.argsort(STRATEGIES[strategy](state, np.random.default_rng(0)))[:8]].tolist()
     assert explained(quick) > 0.9 * explained(full)
-    assert explained(full) >= 0.95 * explained(top)
+    if strategy in ("variance", "unc"):  # which look for variance; the others weigh it against other things
+        assert explained(full) >= explained(top) - 1e-9
 
 
 def test_duplicates_are_not_asked_twice():
