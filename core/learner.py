@@ -178,7 +178,10 @@ class OnlineLearner:
         if len(waiting) and not 0 <= waiting.min() <= waiting.max() < len(self):
             raise ValueError(f"pending items must be numbers from 0 to {len(self) - 1}")
         waiting = np.setdiff1d(waiting, self._learnt)
-        free = np.setdiff1d(np.arange(len(self)), np.concatenate([self._learnt, waiting]))
+        unlabelled = np.ones(len(self), dtype=bool)
+        unlabelled[self._learnt] = False
+        unlabelled[waiting] = False
+        free = np.flatnonzero(unlabelled)
         if not len(free):
             return []
         if self.n_seen < 2 and strategy != "random":

@@ -47,7 +47,7 @@ def pick(
     state = replace(state, labelled=np.concatenate([state.labelled, waiting]))
     ties = rng.random(len(state))
     first = score(state, rng)
-    places = np.lexsort((ties, first))[: max(CANDIDATES, PER_PICK * count)]
+    places = _lowest(first, ties, max(CANDIDATES, PER_PICK * count))
     batch = _Batch(state.take(places), ties[places])
     for row in waiting:
         batch.condition(int(row))
@@ -68,6 +68,15 @@ def pick(
         if len(picks) < count:
             batch.condition(row)
     return picks
+
+
+def _lowest(scores: Floats, ties: Floats, count: int) -> Indices:
+    """Places of the lowest scores, ascending, equal ones by their ties; only those that may be among them are sorted."""
+    if count < len(scores):
+        maybe = np.flatnonzero(scores <= np.partition(scores, count - 1)[count - 1])
+    else:
+        maybe = np.arange(len(scores))
+    return np.asarray(maybe[np.lexsort((ties[maybe], scores[maybe]))[:count]])
 
 
 class _Batch:
