@@ -71,7 +71,7 @@ def pick(
 
 
 def _lowest(scores: Floats, ties: Floats, count: int) -> Indices:
-    """Places of the lowest scores, ascending, equal ones by their ties; only those that may be among them are sorted."""
+    """Places of the lowest scores, ascending, equal ones by their ties; the rest of the pool is not sorted."""
     if count < len(scores):
         maybe = np.flatnonzero(scores <= np.partition(scores, count - 1)[count - 1])
     else:
