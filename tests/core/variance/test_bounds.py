@@ -17,7 +17,7 @@ from tests.reference.dense import hik
 from tests.strategies import histograms
 
 
-def orders(model, query, slack=1e-9):
+def check_order(model, query, slack=1e-9):
     """exact <= fapu(8) <= fapu(2) <= rapu, and each constant-time form above its own."""
     exact = model.predict_variance(query)
     fine = {k: model.predict_variance(query, method="fapu", k=k) for k in (8, 2, 0)}
@@ -37,7 +37,7 @@ def test_every_bound_is_above_the_exact_variance_in_their_order(x, posterior):
     x = x / max(1.0, x.max())
     model = GPHIKClassifier(posterior=posterior, levels=None).fit(x, np.arange(len(x)) % 2)
     query = np.vstack([x, x * 0.7 + 0.02, x * 1.4, np.zeros((1, x.shape[1]))])
-    orders(model, query, slack=1e-6 if posterior == "iterative" else 1e-9)
+    check_order(model, query, slack=1e-6 if posterior == "iterative" else 1e-9)
 
 
 @pytest.mark.parametrize("transform", [None, "power", "exp"])
@@ -45,7 +45,7 @@ def test_every_bound_is_above_the_exact_variance_in_their_order(x, posterior):
 def test_with_transforms_on_sparse_and_dense_rows(transform, density):
     x = continuous(size(200, 25), 8, density=density)
     model = GPHIKClassifier(transform=transform, eta=0.6, levels=20, balance=True).fit(x, np.arange(len(x)) % 3)
-    exact, _, quick, _ = orders(model, continuous(30, 8, density=density, seed=4))
+    exact, _, quick, _ = check_order(model, continuous(30, 8, density=density, seed=4))
     assert np.corrcoef(exact, quick[8])[0, 1] > 0.3
 
 
@@ -54,7 +54,7 @@ def test_with_transforms_on_sparse_and_dense_rows(transform, density):
 def test_at_twenty_thousand_rows(data):
     x, y = data()
     model = GPHIKClassifier(noise=0.1).fit(x[:-100], y[:-100])
-    orders(model, x[-100:] * 0.97)
+    check_order(model, x[-100:] * 0.97)
 
 
 def test_the_formulas():
