@@ -75,9 +75,9 @@ def choose_kernel(settings: Settings, x: Any, labels: Indices, n_classes: int, i
     """
     rows = np.unique(np.linspace(0, len(labels) - 1, SAMPLE_ROWS).astype(np.int64))
     x, labels = x[rows], labels[rows]
-    tried = {name: _try(option, x, labels, n_classes) for name, option in candidates(settings, x).items()}
-    errors = {name: errors for name, (errors, _) in tried.items()}
     options = candidates(settings, x)
+    tried = {name: _try(option, x, labels, n_classes) for name, option in options.items()}
+    errors = {name: errors for name, (errors, _) in tried.items()}
     winner = incumbent if incumbent in errors else next(iter(errors))
     best = min(errors, key=lambda name: errors[name].mean())
     gain = errors[winner] - errors[best]

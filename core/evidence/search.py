@@ -108,7 +108,7 @@ def gradient_search(
 ) -> Found:
     """L-BFGS on the logarithms, with l1 |weights|_1 + l2 |weights|_2^2 added (paper 003, section 6)."""
     best = _Best(criterion, start, l1, l2)
-    result = minimize(
+    minimize(
         best.value_and_gradient,
         start.logs,
         jac=True,
@@ -116,7 +116,6 @@ def gradient_search(
         bounds=start.log_bounds,
         options={"maxiter": max_rounds},
     )
-    del result
     return best.found(None)
 
 

@@ -50,12 +50,13 @@ class Histograms:
 
     def append(self, rows: RawRows) -> CodedRows:
         """Code and store rows, with new levels where there is room for them; returns the coded rows."""
-        self.learn_levels(rows)
-        coded = code_rows(rows, self.levels)
+        coded = self.learn_levels(rows)
         self.rows.append(coded)
         return coded
 
-    def learn_levels(self, rows: RawRows) -> None:
-        """Make the values of these rows levels where there is room."""
+    def learn_levels(self, rows: RawRows) -> CodedRows:
+        """Make the values of these rows levels where there is room, and code the rows; none of them is stored."""
         self.levels = self.levels.insert(*self.levels.unseen(rows))
-        self.quantised = self.quantised or bool(len(self.levels.missing(rows)))
+        coded = code_rows(rows, self.levels)
+        self.quantised = self.quantised or not np.array_equal(self.levels.values[coded.codes], rows.values)
+        return coded

@@ -103,16 +103,12 @@ class LevelTable:
         )
         return positions
 
-    def missing(self, rows: RawRows) -> Indices:
-        """The entries whose value is no level."""
+    def unseen(self, rows: RawRows) -> tuple[Dims, Floats]:
+        """Values that are no level yet and for which there is room, ascending, each once."""
         positions = self.nearest(rows)
         found = positions >= 0
         found[found] = self.sorted_values[positions[found]] == rows.values[found]
-        return np.flatnonzero(~found)
-
-    def unseen(self, rows: RawRows) -> tuple[Dims, Floats]:
-        """Values that are no level yet and for which there is room, ascending, each once."""
-        missing = self.missing(rows)
+        missing = ~found
         dims, values = np.unique(np.stack([rows.dims[missing].astype(np.float64), rows.values[missing]]), axis=1)
         dims = dims.astype(np.int32)
         held = np.diff(self.start)[dims] + np.arange(len(dims)) - np.searchsorted(dims, dims)  # before each of them

@@ -10,7 +10,7 @@ from core._jit import coding, products
 from core._jit.coding import Levels
 from core._parallel import over_slices
 from core._types import Dims, Floats, Indices
-from core.histograms import CodedRows, Histograms, LevelTable, RawRows, code_rows
+from core.histograms import CodedRows, Histograms, LevelTable, RawRows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
 from core.linalg.operator import check_rows_finite
@@ -140,9 +140,11 @@ class HistogramOperator:
 
     def learn_levels(self, query: RawRows) -> CodedRows:
         """Make the values of these rows levels, where there is room, and code the rows; none of them is stored."""
-        self.histograms.learn_levels(query)
-        self.u = self._level_u()
-        return code_rows(query, self.levels)
+        before = self.levels
+        coded = self.histograms.learn_levels(query)
+        if self.levels is not before:
+            self.u = self._level_u()
+        return coded
 
     def remove(self, rows: Indices) -> None:
         self.rows.remove(rows)
