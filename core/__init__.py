@@ -1,7 +1,10 @@
 """Pure numerics: Gaussian processes with histogram intersection kernels. No I/O, no environment, no clock."""
 
+from core._jit import compile_all
 from core.estimator import GPHIKClassifier
-from core.learner import OnlineLearner, Published
+from core.labelling import Labelling, Parameters
+from core.learner import OnlineLearner
+from core.published import Published
 from core.settings import Settings
 
-__all__ = ["GPHIKClassifier", "OnlineLearner", "Published", "Settings"]
+__all__ = ["GPHIKClassifier", "Labelling", "OnlineLearner", "Parameters", "Published", "Settings", "compile_all"]

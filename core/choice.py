@@ -13,6 +13,7 @@ from core.posterior import one_vs_all
 from core.settings import Settings
 
 SAMPLE_ROWS = 500
+DENSE = ("rbf", "linear")
 SURE = 2.0  # standard errors by which a challenger must win
 
 
@@ -38,7 +39,7 @@ class Choice:
 
     def __str__(self) -> str:
         others = ", ".join(
-            f"{c.name} {c.error:.4f} (+{c.behind:.4f} +- {c.behind_error:.4f})"
+            f"{c.name} {c.error:.4f} ({c.behind:+.4f} +- {c.behind_error:.4f})"
             for c in self.contenders
             if c.name != self.name
         )
@@ -46,28 +47,45 @@ class Choice:
         return f"{self.name}: leave-one-out squared error {own:.4f}; {others}"
 
 
-def candidates(settings: Settings, x: Any) -> dict[str, Settings]:
-    """What may be chosen from: histogram kernels where no value is negative, and what takes any number."""
-    base = replace(settings, kernel="hik", transform=None, eta=1.0, complement=False, posterior="auto")
-    found: dict[str, Settings] = {}
-    if (x.data if hasattr(x, "indptr") else x).min(initial=0.0) >= 0.0:
-        found |= {
-            "hik": base,
-            "hik-power": replace(base, transform="power"),
-            "hik-exp": replace(base, transform="exp"),
-        }
-    return found | {
-        "complement": replace(base, complement=True),
-        "rbf": replace(base, kernel="rbf"),
-        "linear": replace(base, kernel="linear"),
-    }
+CANDIDATES: dict[str, dict[str, Any]] = {
+    "hik": {},
+    "hik-power": {"transform": "power"},
+    "hik-exp": {"transform": "exp"},
+    "complement": {"complement": True},
+    "rbf": {"kernel": "rbf"},
+    "linear": {"kernel": "linear"},
+}
 
 
-def choose_kernel(settings: Settings, x: Any, labels: Indices, n_classes: int, incumbent: str | None = None) -> Choice:
+def candidate(settings: Settings, name: str) -> Settings:
+    """The settings with the kernel of this name."""
+    plain: dict[str, Any] = {"kernel": "hik", "transform": None, "eta": 1.0, "complement": False}
+    return replace(settings, **plain | CANDIDATES[name])
+
+
+def candidates(settings: Settings, x: Any, n_rows: int = 0) -> list[str]:
+    """What may be chosen from: histogram kernels where no value is negative, and what takes any number.
+
+    Dense kernels only where so many rows of them fit into memory.
+    """
+    histograms = (x.data if hasattr(x, "indptr") else x).min(initial=0.0) >= 0.0
+    dense = 2 * 8 * n_rows * x.shape[1] <= settings.max_memory
+    return [name for name in CANDIDATES if (histograms or not name.startswith("hik")) and (dense or name not in DENSE)]
+
+
+def first_kernel(settings: Settings, x: Any) -> str:
+    """The candidate to begin with, before there are labels to choose by."""
+    names = candidates(settings, x, x.shape[0])
+    return next(name for name in ("hik", "rbf", "complement") if name in names)
+
+
+def choose_kernel(
+    settings: Settings, x: Any, labels: Indices, n_classes: int, incumbent: str | None = None, n_rows: int = 0
+) -> Choice:
     """Compare the candidates on (a sample of) the labelled rows, each at its own best noise and parameter.
 
     The kernel in use, or the plainest at first, stays unless the best one's rows are better by two standard errors of
-    their paired differences.
+    their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out.
 
     >>> x = np.random.default_rng(0).normal(size=(60, 2))
     >>> choose_kernel(Settings(), x, (x[:, 0] * x[:, 1] > 0).astype(int), 2).name
@@ -75,7 +93,7 @@ def choose_kernel(settings: Settings, x: Any, labels: Indices, n_classes: int, i
     """
     rows = np.unique(np.linspace(0, len(labels) - 1, SAMPLE_ROWS).astype(np.int64))
     x, labels = x[rows], labels[rows]
-    options = candidates(settings, x)
+    options = {name: candidate(settings, name) for name in candidates(settings, x, n_rows)}
     tried = {name: _try(option, x, labels, n_classes) for name, option in options.items()}
     errors = {name: errors for name, (errors, _) in tried.items()}
     winner = incumbent if incumbent in errors else next(iter(errors))

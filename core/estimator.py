@@ -2,28 +2,27 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats, Indices
 from core.checks import check_choice, check_number
 from core.choice import Choice, Chooser
+from core.estimator_settings import EstimatorSettings
 from core.evidence import CriterionName, Tuned, tune
-from core.histograms import CodedRows, LevelRule, RawRows, code_rows
-from core.kernels import Transform
+from core.histograms import CodedRows, RawRows, code_rows
 from core.labels import checked_labels, union_of_labels
 from core.linalg import HistogramOperator, KernelError, Query, added_error
-from core.posterior import LabelRegression, PosteriorName, PosteriorRule
-from core.settings import KernelRule, Reader, Settings
+from core.posterior import LabelRegression, PosteriorName
+from core.settings import Reader, Settings
 from core.variance import BoundName, VarianceBounds
 
 
-class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
     """Gaussian-process classifier by label regression: one function per class, targets +1 and -1, exact inference.
 
     Parameters
@@ -79,58 +78,6 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _settings: Settings
     _reader: Reader
     _model: LabelRegression
-
-    def __init__(
-        self,
-        kernel: KernelRule = "hik",
-        transform: Transform = None,
-        eta: float = 1.0,
-        weights: Any = None,
-        noise: float = 0.1,
-        bias: float = 1.0,
-        complement: bool = False,
-        levels: LevelRule = "auto",
-        balance: bool = False,
-        posterior: PosteriorRule = "auto",
-        groups: Any = None,
-        gamma: float | Literal["scale"] = "scale",
-        max_memory: float = 4 * 2**30,
-        tune: CriterionName | None = None,
-        tune_weights: bool = False,
-        l1: float = 0.0,
-        l2: float = 0.0,
-    ) -> None:
-        self.kernel = kernel
-        # scikit-learn takes whatever has an attribute of that name for a transformer.
-        self._transform = transform
-        self.eta = eta
-        self.weights = weights
-        self.noise = noise
-        self.bias = bias
-        self.complement = complement
-        self.levels = levels
-        self.balance = balance
-        self.posterior = posterior
-        self.groups = groups
-        self.gamma = gamma
-        self.max_memory = max_memory
-        self._tune = tune  # the attribute of that name is the method
-        self.tune_weights = tune_weights
-        self.l1 = l1
-        self.l2 = l2
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """The constructor's arguments."""
-        return {name: getattr(self, _attribute(name)) for name in self._get_param_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change constructor arguments; they take effect at the next fit."""
-        unknown = set(params) - set(self._get_param_names())
-        if unknown:
-            raise ValueError(f"unknown parameters {sorted(unknown)}; there are {self._get_param_names()}")
-        for name, value in params.items():
-            setattr(self, _attribute(name), value)
-        return self
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from n rows and their labels, forgetting what was learnt before.
@@ -342,12 +289,9 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
 
     def _first_data(self, X: Any, y: Any) -> tuple[Any, Any]:
-        self._settings, self._chooser = Settings(**self.get_params()), None
-        if self.kernel == "auto":
-            plain: dict[str, Any] = {"kernel": "linear", "transform": None, "complement": False, "posterior": "auto"}
-            self._settings = replace(self._settings, **plain)
-            self._chooser = Chooser(self._settings)
+        self._settings = Settings(**self.get_params())
         self._settings.check()
+        self._chooser = Chooser(self._settings) if self.kernel == "auto" else None
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
         self._reader = self._settings.reader(X)
         return self._reader.check(X), checked_labels(y, X.shape[0])
@@ -397,7 +341,3 @@ class GPHIKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = f"different whole numbers from 0 to {n - 1}" if n else "none: nothing is learnt"
             raise ValueError(f"row numbers must be {known}; got {indices!r}")
         return rows.ravel().astype(np.int64)
-
-
-def _attribute(parameter: str) -> str:
-    return f"_{parameter}" if parameter in ("transform", "tune") else parameter

@@ -48,7 +48,7 @@ class Reader:
 class Settings:
     """The settings of a model, by the names that `GPHIKClassifier` documents."""
 
-    kernel: KernelName = "hik"
+    kernel: KernelRule = "hik"
     transform: Transform = None
     eta: float = 1.0
     weights: Any = None
@@ -68,7 +68,7 @@ class Settings:
 
     def check(self) -> None:
         """Raise a ValueError for what does not fit."""
-        check_choice("kernel", self.kernel, ("hik", "rbf", "linear"))
+        check_choice("kernel", self.kernel, ("hik", "rbf", "linear", "auto"))
         check_choice("transform", self.transform, (None, "power", "exp"))
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
         check_choice("tune", self.tune, (None, *get_args(CriterionName)))
@@ -88,6 +88,8 @@ class Settings:
             raise ValueError(f'complement and transform belong to kernel="hik"; got kernel={self.kernel!r}')
         if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
             raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
+        if self.kernel == "auto" and self.posterior != "auto":
+            raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')
         if self.kernel != "hik" and self.posterior not in ("auto", "dual"):
             raise ValueError(f'kernel={self.kernel!r} needs posterior="dual"; got {self.posterior!r}')
 

@@ -56,7 +56,7 @@ def play(
     """Ask, answer, learn: (labels, test accuracy) at each checkpoint.
 
     The pool is shuffled by the seed; its first `initial` items have labels from the start, the learner's own cold start
-    chooses otherwise. Hyperparameters are found when there are 10, 20, 40, ... labels.
+    chooses otherwise. Hyperparameters (with kernel="auto" the kernel, too) are found at 10, 20, 40, ... labels.
     """
     order = np.random.default_rng(seed).permutation(len(task.y))
     learner = OnlineLearner(settings, [str(c) for c in range(task.n_classes)])
@@ -67,7 +67,10 @@ def play(
         item = n - 1 if n <= initial else learner.query(1, strategy, seed=seed * 1_000_003 + n)[0].row
         learner.label(item, str(task.y[order[item]]))
         if tune and n == retune_at:
-            learner.tune()
+            if settings.kernel == "auto":
+                learner = OnlineLearner.build(settings, task.x[order], learner.labelling(), train=True)
+            else:
+                learner.tune()
             retune_at *= 2
         if n in checkpoints:
             yield n, float(np.mean(learner.predict(task.x_test) == task.y_test))

@@ -1,4 +1,4 @@
-"""Pool rows and their level table as plain arrays, and back."""
+"""A labelled pool as plain arrays, and back."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,40 @@ from numpy.typing import NDArray
 from core.histograms import CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import DenseKernel, IntersectionKernel, LinearKernel, RBFKernel, group_weights
 from core.linalg import DenseOperator, HistogramOperator, Operator
+from core.posterior import LabelledPool, PoolPosterior
 from core.settings import Reader, Settings
 
+Arrays = Mapping[str, NDArray[Any]]
 
-def dump_rows(operator: Operator, rows: Any, reader: Reader | None) -> dict[str, NDArray[Any]]:
-    """The pool's rows with all that is needed to read more of them."""
+
+def dump(labelled: LabelledPool, reader: Reader) -> dict[str, NDArray[Any]]:
+    """All arrays of a labelled pool, and what is needed to read more items."""
+    model = labelled.model
+    return {
+        **_dump_rows(model.operator, labelled.pool.rows, reader),
+        "learnt": np.array(labelled.learnt, dtype=np.int64),
+        "labels": model.labels,
+        "factors": model.factors,
+        "theta": np.append(model.operator.kernel.theta, model.noise),
+        "mean": labelled.pool.mean,
+        "variance": labelled.pool.variance,
+    }
+
+
+def load(settings: Settings, arrays: Arrays, n_classes: int) -> tuple[LabelledPool, Reader]:
+    """What `dump` was given, under the settings it had: the posterior solved from scratch, the pool as it was."""
+    operator, rows, reader = _load_rows(settings, arrays)
+    learnt, theta = arrays["learnt"], arrays["theta"]
+    model = settings.model(operator.only(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int64), n_classes)
+    model.noise = float(theta[-1])
+    model.operator = model.operator.with_kernel(model.operator.kernel.with_theta(theta[:-1]))
+    model.operator.append(rows.take(learnt) if isinstance(rows, CodedRows) else rows[learnt])
+    model.labels, model.factors = arrays["labels"], arrays["factors"]
+    model.refit()
+    return LabelledPool(model, PoolPosterior.of(rows, arrays["mean"], arrays["variance"]), learnt.tolist()), reader
+
+
+def _dump_rows(operator: Operator, rows: Any, reader: Reader) -> dict[str, NDArray[Any]]:
     if isinstance(operator, DenseOperator):
         return {"x": np.asarray(rows)}
     assert isinstance(operator, HistogramOperator)
@@ -28,27 +57,27 @@ def dump_rows(operator: Operator, rows: Any, reader: Reader | None) -> dict[str,
         "level_room": np.array([-1 if part is None else part for part in (room.limit, room.total, room.least)]),
         "level_lineage": np.array(levels.lineage),
     }
-    if reader is not None and reader.complement is not None:
+    if reader.complement is not None:
         arrays |= {"low": reader.complement.low, "high": reader.complement.high}
     return arrays
 
 
-def load_rows(settings: Settings, state: Mapping[str, NDArray[Any]]) -> tuple[Operator, Any, Reader]:
-    """An operator of all pool rows, the rows, and the reader, from what `dump_rows` gave."""
-    if "x" in state:
-        dense = DenseOperator(state["x"], _dense_kernel(settings, state["x"].shape[1]))
-        return dense, state["x"], Reader(histograms=False, complement=None)
-    limit, total, least = (None if part < 0 else int(part) for part in state["level_room"])
+def _load_rows(settings: Settings, arrays: Arrays) -> tuple[Operator, Any, Reader]:
+    """An operator of all pool rows, the rows, and the reader."""
+    if "x" in arrays:
+        dense = DenseOperator(arrays["x"], _dense_kernel(settings, arrays["x"].shape[1]))
+        return dense, arrays["x"], Reader(histograms=False, complement=None)
+    limit, total, least = (None if part < 0 else int(part) for part in arrays["level_room"])
     levels = LevelTable(
-        state["level_values"],
-        state["level_dims"],
-        state["level_order"],
-        state["level_start"],
+        arrays["level_values"],
+        arrays["level_dims"],
+        arrays["level_order"],
+        arrays["level_start"],
         Room(limit, total, least or 0),
-        str(state["level_lineage"]),
+        str(arrays["level_lineage"]),
     )
-    rows = CodedRows.of(state["codes"], state["starts"], levels.lineage)
-    complement = Complement(state["low"], state["high"]) if "low" in state else None
+    rows = CodedRows.of(arrays["codes"], arrays["starts"], levels.lineage)
+    complement = Complement(arrays["low"], arrays["high"]) if "low" in arrays else None
     n_dims = levels.n_dims - 1
     weights, groups = group_weights(settings.weights, settings.groups, n_dims // 2 if complement else n_dims)
     groups = np.concatenate([groups, groups]) if complement else groups

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.stats import beta
 
 from core._types import Floats, Indices
+from core.evidence import leave_one_out
+from core.labelling import TrackRecord
+from core.posterior import LabelRegression
 
 CONFIDENCE = 0.95
 GOOD_ACCURACY = 0.95
@@ -35,6 +39,17 @@ def interval(right: int, total: int) -> tuple[float, float]:
     low = float(beta.ppf(tail, right, total - right + 1)) if right else 0.0
     high = float(beta.ppf(1 - tail, right + 1, total - right)) if right < total else 1.0
     return low, high
+
+
+def advice(model: LabelRegression, record: TrackRecord, guesses: Indices, probabilities: Floats) -> list[Advice]:
+    """From four sides: the labels, items drawn at random, and the pool's predicted classes and probabilities."""
+    means, _ = leave_one_out(model)
+    return [
+        leave_one_out_accuracy(means, model.labels),
+        random_accuracy(np.array(list(record.foretold.values()), dtype=np.int64)),
+        stability(record.guesses, guesses),
+        pool_uncertainty(probabilities),
+    ]
 
 
 def leave_one_out_accuracy(means: Floats, labels: Indices) -> Advice:

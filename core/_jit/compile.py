@@ -1,10 +1,13 @@
 """The one place for jit flags, and the list of all kernels."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core.caching import FunctionCache, NullCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,6 +24,30 @@ Signature = tuple[types.Type, ...]
 
 _KERNELS: list[tuple[Any, tuple[Signature, ...]]] = []
 
+_FunctionCache: Any = FunctionCache
+_Implementation: Any = FunctionCache._impl_class
+_Given: Any = _Implementation._locator_classes[0]  # NUMBA_CACHE_DIR
+
+
+class _ReadOnly(_Given):  # type: ignore[misc]
+    """NUMBA_CACHE_DIR that was filled before and cannot be written, as in a container; numba alone passes it over."""
+
+    def ensure_cache_path(self) -> None:
+        if not Path(self.get_cache_path()).is_dir():
+            raise FileNotFoundError
+
+
+class _Locating(_Implementation):  # type: ignore[misc]
+    _locator_classes = (_Given, _ReadOnly, *_Implementation._locator_classes[1:])
+
+
+class _Cache(_FunctionCache):  # type: ignore[misc]
+    _impl_class = _Locating
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):  # read-only, or full
+            super().save_overload(sig, data)
+
 
 def kernel(*signatures: Signature) -> Callable[[F], F]:
     """Mark a function as a numba kernel that is used with these argument types.
@@ -30,9 +57,9 @@ def kernel(*signatures: Signature) -> Callable[[F], F]:
     """
 
     def mark(function: F) -> F:
-        compiled: Any = numba.njit(
-            nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-        )(function)
+        compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
+        with suppress(RuntimeError, AttributeError):  # no folder to cache in; or no JIT, nothing to cache
+            compiled._cache = _Cache(compiled.py_func)
         _KERNELS.append((compiled, signatures))
         return compiled  # type: ignore[no-any-return]
 
@@ -57,8 +84,16 @@ def compile_all() -> int:
         return 0
     for compiled, signatures in _KERNELS:
         for signature in signatures:
-            compiled.compile(signature)
+            _compile(compiled, signature)
     return compiled_signatures()
+
+
+def _compile(compiled: Any, signature: Signature) -> None:
+    try:
+        compiled.compile(signature)
+    except Exception:  # a cache that was cut off may raise anything: do without
+        compiled._cache = NullCache()
+        compiled.compile(signature)
 
 
 def compiled_signatures() -> int:

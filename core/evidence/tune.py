@@ -1,12 +1,13 @@
 """Hyperparameters that find themselves."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from core._types import Floats
 from core.evidence.bound import BoundCriterion
-from core.evidence.criteria import Criterion, CriterionName
+from core.evidence.criteria import Criterion, CriterionName, Evaluation
 from core.evidence.dual import DualCriterion
 from core.evidence.levels import LevelCriterion
 from core.evidence.search import Setting, gradient_search, simplex_search
@@ -54,6 +55,14 @@ def _sampled(model: LabelRegression, name: CriterionName) -> Criterion:
     return DualCriterion(model.operator.only(rows), targets, model.noise_shape()[rows], name)
 
 
+def _telling(criterion: Criterion, on_step: Callable[[], object]) -> Criterion:
+    def evaluate(kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:
+        on_step()
+        return criterion(kernel, noise, gradient=gradient)
+
+    return evaluate
+
+
 def free_parameters(kernel: Kernel, *, weights: bool) -> tuple[str, ...]:
     """What a search moves: the noise, the parameter of a transform or of the RBF kernel, and weights if asked for."""
     names = ["noise"]
@@ -74,20 +83,22 @@ def tune(
     simplex: Floats | None = None,
     l1: float = 0.0,
     l2: float = 0.0,
+    on_step: Callable[[], object] = lambda: None,
 ) -> Tuned:
     """Search from where the model is, and leave the model as it is.
 
-    Few parameters are found by a simplex, which may start from that of the last search; weights by L-BFGS.
+    Few parameters are found by a simplex, which may start from that of the last search; weights by L-BFGS. `on_step` is
+    called before each evaluation; what it raises ends the search.
     """
     start = Setting(model.operator.kernel, model.noise, free_parameters(model.operator.kernel, weights=weights))
-    criterion = criterion_for(model, name)
+    criterion = _telling(criterion_for(model, name), on_step)
     spent = 0
     if weights:
         found = gradient_search(criterion, start, l1=l1, l2=l2)
     else:
         if simplex is None and name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS:
             # A sample tells roughly where to look, at a small part of the cost.
-            rough = simplex_search(_sampled(model, name), start)
+            rough = simplex_search(_telling(_sampled(model, name), on_step), start)
             start, simplex, spent = rough.setting, rough.simplex, rough.evaluations
         found = simplex_search(criterion, start, simplex)
     amplitude = found.evaluation.amplitude

@@ -52,11 +52,15 @@ class Factor:
             "raise the noise or scale the features"
         )
 
-    def half_solve(self, b: Floats) -> Floats:
-        """L^-1 b, n x columns."""
-        b = np.array(b, order="F")
+    def half_solve(self, b: Floats, *, overwrite: bool = False) -> Floats:
+        """L^-1 b, n x columns; in the place of b, if that is allowed and b is column-major."""
+        b = np.asfortranarray(b) if overwrite else np.array(b, order="F")
         lapack.solve_triangular(self._buffer, self.n, b)
         return b
+
+    def quadratic(self, b: Floats) -> Floats:
+        """b^T A^-1 b, columns x columns, lower triangle; a column-major b is used up."""
+        return lapack.gram(self.half_solve(b, overwrite=True))
 
     def solve(self, b: Floats) -> Floats:
         """A^-1 b, n x columns."""

@@ -71,8 +71,15 @@ class LevelFeatures:
         table *= self.root_gap
         counting.prefix_sums(self._order, self.start, table.T)
         over_slices(lambda lo, hi: counting.prefix_columns(table, self.start, lo, hi), self.size, self.size**2)
+        return self.pair_sums(table)
+
+    def pair_sums(self, table: Floats) -> Floats:
+        """Sum of a symmetric table (S x S, column-major, lower triangle) over all pairs of codes of each row, n."""
         rows = len(self.starts) - 1
-        cuts = [self.size * part // PARTS for part in range(PARTS + 1)]
+        work = self._work()
+        # The parts depend on the data only, so that the order of summation is the same on every machine.
+        inner = np.searchsorted(np.cumsum(work), work.sum() * np.arange(1, PARTS) / PARTS)
+        cuts = [0, *(int(cut) for cut in inner), self.size]
         sums = np.zeros((PARTS, rows))
         step = max(COUNT_ROWS, rows // 8)
 
@@ -84,6 +91,12 @@ class LevelFeatures:
         over_cuts(add, range(PARTS + 1))
         return np.asarray(sums.sum(axis=0))
 
+    def _work(self) -> Floats:
+        """Of visiting all pairs of codes in a row, by the first of them; S."""
+        work = np.zeros(self.size)
+        counting.count_work(self.codes, self.starts, work)
+        return work
+
     def counts(self, weights: Floats) -> Floats:
         """For each pair of features the total weight of the rows that have both: S x S, lower triangle.
 
@@ -92,8 +105,7 @@ class LevelFeatures:
         """
         counts = with_room(self.size)
         rows = len(self.starts) - 1
-        work = np.zeros(self.size)
-        counting.count_work(self.codes, self.starts, work)
+        work = self._work()
         # In blocks of rows that stay in the cache, but not so few that writing out the columns is what costs.
         step = max(COUNT_ROWS, int(4 * self.size**2 * rows / max(work.sum(), 1.0)))
 

@@ -13,7 +13,7 @@ from core._types import Dims, Floats, Indices
 from core.histograms import CodedRows, Histograms, LevelTable, RawRows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
-from core.linalg.operator import check_rows_finite
+from core.linalg.operator import COLUMNS, check_rows_finite
 from core.linalg.products import gather, scatter
 
 HistogramQuery = RawRows | CodedRows
@@ -100,7 +100,31 @@ class HistogramOperator:
         return self.rows.take(rows)
 
     def cross(self, query: HistogramQuery, first: int = 0) -> Floats:
-        return gather(self.rows.codes, self.rows.starts[first:], self.profile(query))
+        codes, starts, width = self.rows.codes, self.rows.starts[first:], len(query)
+        if width <= COLUMNS:
+            return gather(codes, starts, self.profile(query))
+        n = len(starts) - 1
+        out = np.empty((n, width), order="F")
+        entries, levels = self._entries(query), self._sorted_levels()
+
+        def fill(lo: int, hi: int) -> None:
+            profile, tile = np.empty((len(self.levels), COLUMNS)), np.empty((n, COLUMNS))
+            for left in range(lo * COLUMNS, min(width, hi * COLUMNS), COLUMNS):
+                right = min(width, left + COLUMNS)
+                profile.fill(0.0)
+                coding.profile(query.starts, *entries, levels, profile, left, right)
+                products.gather(codes, starts, profile, tile, 0, n)
+                out[:, left:right] = tile[:, : right - left]
+
+        over_slices(fill, -(-width // COLUMNS), len(codes) * width / 4)
+        return out
+
+    def level_cross(self) -> Floats:
+        """K(X, x) for rows x that hold one level alone, in sorted order; n x S, column-major.
+
+        K(X, x) of any coded row x is the sum of its codes' columns.
+        """
+        return self._profile(self.rows, self._sorted_levels()._replace(order=np.arange(len(self.levels)))).T
 
     def diagonal(self, query: HistogramQuery) -> Floats:
         if isinstance(query, CodedRows):
@@ -110,15 +134,7 @@ class HistogramOperator:
 
     def profile(self, query: HistogramQuery) -> Floats:
         """min(u of the row, u of the level) for each level and row of the query, S x rows."""
-        levels = self.levels
-        if isinstance(query, CodedRows):
-            dims, u = levels.dims[query.codes], self.u[query.codes]
-        else:
-            dims, u = query.dims, self.kernel.apply(query.values, query.dims)
-        out = np.zeros((len(levels), len(query)))
-        known = Levels(levels.start, levels.order, levels.sorted_values, self.u[levels.order])
-        coding.profile(query.starts, dims, u, known, out, 0, len(query))
-        return out
+        return self._profile(query, self._sorted_levels())
 
     def check(self, query: HistogramQuery) -> None:
         with np.errstate(over="ignore"):
@@ -153,13 +169,28 @@ class HistogramOperator:
         """The same rows under another kernel."""
         return HistogramOperator(self.histograms, kernel)
 
-    def features(self) -> LevelFeatures:
-        """The same matrix as Phi Phi^T."""
-        levels = self.levels
+    def features(self, query: CodedRows | None = None) -> LevelFeatures:
+        """Phi of coded rows; of the training rows if none are given, where K = Phi Phi^T."""
+        levels, rows = self.levels, self.rows if query is None else query
         # Ids are in sorted order until a level is inserted.
         in_order = np.array_equal(levels.order, np.arange(len(levels)))
-        codes = self.rows.codes if in_order else levels.rank.astype(self.rows.codes.dtype)[self.rows.codes]
-        return LevelFeatures(codes, self.rows.starts, levels.start, self.u[levels.order])
+        codes = rows.codes if in_order else levels.rank.astype(rows.codes.dtype)[rows.codes]
+        return LevelFeatures(codes, rows.starts, levels.start, self.u[levels.order])
+
+    def _profile(self, query: HistogramQuery, levels: Levels) -> Floats:
+        out = np.zeros((len(levels.u), len(query)))
+        coding.profile(query.starts, *self._entries(query), levels, out, 0, len(query))
+        return out
+
+    def _entries(self, query: HistogramQuery) -> tuple[Dims, Floats]:
+        """Dimension and u of each entry."""
+        if isinstance(query, CodedRows):
+            return self.levels.dims[query.codes], self.u[query.codes]
+        return query.dims, self.kernel.apply(query.values, query.dims)
+
+    def _sorted_levels(self) -> Levels:
+        levels = self.levels
+        return Levels(levels.start, levels.order, levels.sorted_values, self.u[levels.order])
 
     def _table(self, v: Floats) -> Floats:
         sums = scatter(self.rows.codes, self.rows.starts, v, len(self.levels))

@@ -8,6 +8,7 @@ import ctypes
 from ctypes import POINTER, byref, c_char, c_double, c_int
 from typing import Any
 
+import numpy as np
 from numba.extending import get_cython_function_address
 
 from core._types import Floats
@@ -26,8 +27,10 @@ _potri = _routine("lapack", "dpotri", "char", "int", "array", "int", "int")
 _trsm = _routine(
     "blas", "dtrsm", "char", "char", "char", "char", "int", "int", "number", "array", "int", "array", "int"
 )
+_syrk = _routine("blas", "dsyrk", "char", "char", "int", "int", "number", "array", "int", "number", "array", "int")
 _trsv = _routine("blas", "dtrsv", "char", "char", "char", "int", "array", "int", "array", "int")
 _LOWER = _LEFT = byref(c_char(b"L"))
+_TRANSPOSED = byref(c_char(b"T"))
 _NO_UNIT = byref(c_char(b"N"))
 
 
@@ -54,6 +57,16 @@ def solve_triangular(a: Floats, n: int, b: Floats, *, transposed: bool = False) 
     elif n and b.shape[1]:
         columns, one, b_stride = byref(c_int(b.shape[1])), byref(c_double(1.0)), byref(c_int(b.shape[0]))
         _trsm(_LEFT, _LOWER, form, _NO_UNIT, rows, columns, one, _pointer(a), stride, _pointer(b), b_stride)
+
+
+def gram(b: Floats) -> Floats:
+    """b^T b, column-major, lower triangle only; b column-major."""
+    n, columns = b.shape
+    out = np.empty((columns, columns), order="F")
+    size, stride, one, zero = byref(c_int(columns)), byref(c_int(max(n, 1))), byref(c_double(1.0)), byref(c_double(0.0))
+    if columns:
+        _syrk(_LOWER, _TRANSPOSED, size, byref(c_int(n)), one, _pointer(b), stride, zero, _pointer(out), size)
+    return out
 
 
 def _pointer(a: Floats) -> Any:

@@ -8,7 +8,8 @@ from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
 from core.kernels import Kernel
 
-COLUMNS = 32  # of K at a time: a table of some thousand levels stays in the cache
+COLUMNS = 32  # of K at a time in a core: a table of some thousand levels stays in its cache
+BLOCK_COLUMNS = 256  # of K at a time in all cores
 
 Query = RawRows | CodedRows | Floats
 """Rows to predict: raw or coded for histogram kernels, a dense block for the others."""
@@ -88,8 +89,8 @@ class Operator(Protocol):
 def gram(operator: Operator, noise: Floats, out: Floats) -> None:
     """Write the lower triangle of K + diag(noise) into the leading part of `out`."""
     n = len(operator)
-    for first in range(0, n, COLUMNS):
-        last = min(n, first + COLUMNS)
+    for first in range(0, n, BLOCK_COLUMNS):
+        last = min(n, first + BLOCK_COLUMNS)
         out[first:n, first:last] = operator.cross(operator.own(np.arange(first, last)), first)
     np.einsum("ii->i", out)[:n] += noise
 

@@ -4,6 +4,7 @@ from core.posterior.base import Posterior
 from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
+from core.posterior.labelled_pool import LabelledPool
 from core.posterior.levels import LevelPosterior
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, PosteriorRule, one_vs_all, probit
@@ -14,6 +15,7 @@ __all__ = [
     "DualPosterior",
     "IterativePosterior",
     "LabelRegression",
+    "LabelledPool",
     "LevelPosterior",
     "PoolPosterior",
     "Posterior",

@@ -8,6 +8,7 @@ from core.posterior.base import Posterior
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
 from core.posterior.levels import LevelPosterior
+from core.posterior.speed import DUAL_UPDATE, FLOP, GATHER, LEVEL_UPDATE, PAIR
 
 PosteriorName = Literal["dual", "levels", "iterative"]
 
@@ -17,12 +18,6 @@ POSTERIORS: dict[PosteriorName, type[Posterior]] = {
     "iterative": IterativePosterior,
 }
 
-# Nanoseconds of two cores of about 3 GHz, measured; only their ratios matter.
-FLOP = 0.008  # of a factorisation
-PAIR = 0.5  # of two levels in a row, counted
-GATHER = 0.3  # of one table entry in a product
-DUAL_UPDATE = 1.0  # per n^2
-LEVEL_UPDATE = 2.5  # per S^2
 ROUNDS = 100  # of preconditioned CG
 UPDATES = 100  # labels that a fit should serve, before it pays to fit again
 

@@ -5,8 +5,12 @@ from typing import Any
 import numpy as np
 
 from core._types import Floats, Indices
-from core.linalg import Factor, gram
+from core.histograms import CodedRows
+from core.linalg import Factor, HistogramOperator, gram
 from core.posterior.base import Posterior, by_blocks
+from core.posterior.pairs import pay_in_dual
+
+BLOCK_ROWS = 1024
 
 
 class DualPosterior(Posterior):
@@ -23,12 +27,18 @@ class DualPosterior(Posterior):
         return self._factor.jitter
 
     def variance(self, query: Any) -> Floats:
-        return by_blocks(self._variance, query)
+        if isinstance(self.operator, HistogramOperator) and pay_in_dual(query, self.operator):
+            return self._variance_by_pairs(query, self.operator)
+        return by_blocks(self._variance, query, BLOCK_ROWS)
 
     def _variance(self, query: Any) -> Floats:
-        halves = self._factor.half_solve(self.operator.cross(query))
+        halves = self._factor.half_solve(self.operator.cross(query), overwrite=True)
         explained: Floats = np.einsum("nb,nb->b", halves, halves)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
+
+    def _variance_by_pairs(self, query: CodedRows, operator: HistogramOperator) -> Floats:
+        table = self._factor.quadratic(operator.level_cross())
+        return np.maximum(operator.diagonal(query) - operator.features(query).pair_sums(table), 0.0)
 
     def inverse_times(self, v: Floats) -> Floats:
         return self._factor.solve(v)

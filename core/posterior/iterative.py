@@ -10,7 +10,7 @@ from core._types import Floats, Indices
 from core.linalg import CGResult, CoarsePreconditioner, HistogramOperator, block_cg
 from core.posterior.base import Posterior, by_blocks
 
-TOLERANCE = 1e-8
+TOLERANCE = 1e-10
 MAX_ROUNDS = 2000
 BLOCK_ROWS = 32
 

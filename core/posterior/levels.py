@@ -7,6 +7,7 @@ from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, LookupTable
 from core.posterior.base import Posterior, by_blocks
+from core.posterior.pairs import pay_in_level_space
 
 
 class LevelPosterior(Posterior):
@@ -29,6 +30,8 @@ class LevelPosterior(Posterior):
         return self._space.factor.jitter
 
     def variance(self, query: RawRows | CodedRows) -> Floats:
+        if pay_in_level_space(query, self.operator):
+            return self._variance_by_pairs(query)
         return by_blocks(self._variance, query)
 
     def _variance(self, query: RawRows | CodedRows) -> Floats:
@@ -39,6 +42,11 @@ class LevelPosterior(Posterior):
             rest = self.operator.diagonal(query) - np.einsum("sb,sb->b", phi, phi)
             variance += np.maximum(rest, 0.0)
         return variance
+
+    def _variance_by_pairs(self, query: CodedRows) -> Floats:
+        order = self._feature[self.operator.levels.order]
+        inverse = self._space.factor.inverse().T[np.ix_(order, order)].T  # symmetric; fast along its memory
+        return np.maximum(self.operator.features(query).quadratics(inverse), 0.0)
 
     def covariance(self, query: RawRows | CodedRows) -> LookupTable:
         """As in the protocol; of values between two levels, what lies within the same gap is left out."""

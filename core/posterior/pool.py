@@ -1,7 +1,7 @@
 """The pool posterior: mean and variance of every pool item, exact, one gather per label (design, section 5)."""
 
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,6 +20,13 @@ class PoolPosterior:
     def __init__(self, posterior: Posterior, rows: Any) -> None:
         self._rows = rows
         self.refresh(posterior)
+
+    @classmethod
+    def of(cls, rows: Any, mean: Floats, variance: Floats) -> Self:
+        """From what is known already."""
+        pool = cls.__new__(cls)
+        pool._rows, pool.mean, pool.variance = rows, mean, variance
+        return pool
 
     def __len__(self) -> int:
         return len(self.variance)
@@ -83,4 +90,6 @@ class PoolPosterior:
 
     def _add_to_mean(self, share: Floats, change: Floats) -> None:
         # New arrays, not changed ones: whoever holds the last state keeps it.
-        self.mean = self.mean + share[:, None] * change
+        mean = np.multiply.outer(share, change)
+        mean += self.mean
+        self.mean = mean

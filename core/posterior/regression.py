@@ -58,7 +58,7 @@ class LabelRegression:
         """
         self.operator.check(query)
         n = len(self.labels)
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             grown = n_classes is not None and n_classes > self.n_classes
             if renumber is not None and n_classes is not None:
                 self.labels, self.n_classes = renumber[self.labels], n_classes
@@ -76,7 +76,7 @@ class LabelRegression:
 
     def remove(self, rows: Indices) -> None:
         """Forget rows; the others move up."""
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             self.labels = np.delete(self.labels, rows)
             self.factors = np.delete(self.factors, rows)
             if self.balance:
@@ -87,7 +87,7 @@ class LabelRegression:
 
     def relabel(self, labels: Indices, n_classes: int) -> None:
         """Give all rows these class numbers, of so many classes."""
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             self.labels, self.n_classes = labels, n_classes
             if self.balance:
                 self._fit()
@@ -95,7 +95,7 @@ class LabelRegression:
                 self.posterior.retarget(self._targets())
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def all_or_nothing(self) -> Iterator[None]:
         """Take everything back when a change fails half-way (no memory, no factor): labels are never half learnt."""
         before = self.labels, self.factors, self.n_classes, self.operator.checkpoint()
         try:

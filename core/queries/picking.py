@@ -49,8 +49,7 @@ def pick(
     first = score(state, rng)
     places = _lowest(first, ties, max(CANDIDATES, PER_PICK * count))
     batch = _Batch(state.take(places), ties[places])
-    for row in waiting:
-        batch.condition(int(row))
+    batch.condition(waiting)
     picks: list[Pick] = []
     free = np.ones(len(state), dtype=bool)
     while len(picks) < min(count, len(state)):
@@ -66,7 +65,7 @@ def pick(
         row = int(state.rows[place])
         picks.append(Pick(row, value, strategy, explored))
         if len(picks) < count:
-            batch.condition(row)
+            batch.condition(np.array([row]))
     return picks
 
 
@@ -87,16 +86,22 @@ class _Batch:
         self._before = state.variance
         self._ties = ties
         self._free = np.ones(len(state), dtype=bool)
-        self._asked: list[int] = []
+        self._asked = np.empty(0, dtype=np.int64)
         self._factor = np.zeros((0, 0))  # of the covariance of what is asked, with noise
         self._halves = np.zeros((0, len(state)))  # L^-1 times its covariance with the candidates
 
-    def condition(self, row: int) -> None:
-        """Take an item as answered with its mean: variances fall, means stay."""
+    def condition(self, rows: Indices) -> None:
+        """Take items as answered with their means: variances fall, means stay."""
+        if len(rows):
+            self._free &= ~np.isin(self._state.rows, rows)
+            columns = self._state.covariance(np.concatenate([self._state.rows, self._asked, rows]), rows)
+            for j, row in enumerate(rows):
+                self._add(int(row), columns[: len(columns) - len(rows) + j + 1, j])
+
+    def _add(self, row: int, column: Floats) -> None:
+        """One item, by its covariance with the candidates, the items asked so far, and itself."""
         state, n = self._state, len(self._asked)
-        self._free &= state.rows != row
-        self._asked.append(row)
-        column = state.covariance(np.concatenate([state.rows, self._asked]), np.array([row]))[:, 0]
+        self._asked = np.append(self._asked, row)
         candidates, asked, own = column[: len(state)], column[len(state) : -1], column[-1]
         half = solve_triangular(self._factor, asked, lower=True) if n else asked
         pivot = np.sqrt(max(own + state.noise - half @ half, state.noise))

@@ -207,7 +207,7 @@ def test_a_model_that_learnt_nothing_says_so():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kernel": "poly"}, "kernel must be one of 'hik', 'rbf', 'linear'; got 'poly'"),
+        ({"kernel": "poly"}, "kernel must be one of 'hik', 'rbf', 'linear', 'auto'; got 'poly'"),
         ({"transform": "log"}, "transform must be one of"),
         ({"posterior": "exact"}, "posterior must be one of"),
         ({"noise": 0.0}, "noise must be a finite number above 0"),

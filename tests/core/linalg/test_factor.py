@@ -86,3 +86,10 @@ def test_last_column_of_the_inverse():
 def test_half_solve():
     a = spd(6)
     assert np.allclose(factor_of(a).half_solve(np.eye(6)), np.linalg.inv(np.linalg.cholesky(a)))
+
+
+@pytest.mark.parametrize("n", [0, 6])
+def test_quadratic(n):
+    a, b = spd(n), np.random.default_rng(3).normal(size=(n, 4))
+    expected = b.T @ np.linalg.inv(a) @ b
+    assert np.allclose(np.tril(factor_of(a).quadratic(b)), np.tril(expected))

@@ -67,6 +67,19 @@ def test_levels_inserted_later_change_no_product():
     assert np.allclose(operator.product(v), twin(operator.kernel, rows, rows) @ v, atol=1e-12)
 
 
+def test_columns_of_many_rows_and_of_each_level_alone():
+    x, more = continuous(size(120, 40), 4), continuous(size(70, 35), 4, seed=5)
+    operator = HistogramOperator(Histograms.of(x), weighted(4))
+    operator.append(raw_rows(more))  # levels that are not in order
+    rows = np.vstack([x, more])
+    K = twin(operator.kernel, rows, rows)
+    assert np.allclose(operator.cross(raw_rows(rows)), K, atol=1e-12)
+    assert np.allclose(operator.cross(operator.rows, 9), K[9:], atol=1e-12)
+    features, columns = operator.features(operator.rows), operator.level_cross()
+    sums = np.add.reduceat(columns[:, features.codes], features.starts[:-1], axis=1)
+    assert np.allclose(sums, K, atol=1e-12)
+
+
 def test_a_predictor_stays_what_it_was_when_the_operator_changes():
     x = continuous(size(60, 12), 4)
     dense = DenseOperator(x, RBFKernel(np.ones(1), np.zeros(4, dtype=int), 0.0))
@@ -106,7 +119,10 @@ def test_products_of_many_rows_do_not_depend_on_the_number_of_threads(monkeypatc
     for threads in (1, 2, 3):
         monkeypatch.setattr(core._parallel, "threads", lambda threads=threads: threads)
         features = operator.features()
-        results.append((operator.product(v), features.counts(np.ones(len(x))), features.sums(v)))
+        products = operator.product(v), operator.cross(operator.own(np.arange(100)))
+        table = np.asfortranarray(np.random.default_rng(1).normal(size=(features.size, features.size)))
+        counts = features.counts(np.ones(len(x)))
+        results.append((*products, counts, features.sums(v), features.pair_sums(table)))
     for other in results[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
 

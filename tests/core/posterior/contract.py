@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.histograms import Histograms, code_rows, raw_rows
+from core.histograms import CodedRows, Histograms, code_rows, raw_rows
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
-from core.posterior import POSTERIORS
+from core.posterior import POSTERIORS, pairs
 from tests.core.data import continuous, size, word_counts
 from tests.reference.dense import DenseGP, hik, targets
 from tests.strategies import labelled
@@ -123,10 +123,33 @@ class PosteriorContract:
         assert np.allclose(posterior.means(coded), posterior.means(raw), atol=1e-12)
         assert np.allclose(posterior.variance(coded), posterior.variance(raw), atol=1e-7)
 
+    @given(labelled(min_rows=2), st.integers(0, 3))
+    def test_a_table_of_level_pairs_gives_the_same_variance(self, data, removed):
+        x, y, m = data
+        x = x / max(1.0, x.max())
+        posterior = self.build(x[:1], y[:1], m)
+        # The other rows bring levels between those that are there, and one row is empty.
+        x, y = np.vstack([x, 0.7 * x, np.zeros((1, x.shape[1]))]), np.concatenate([y, y, y[:1]])
+        posterior.add(raw_rows(x[1:]), targets(y[1:], m), np.full(len(x) - 1, 0.1))
+        rows = posterior.operator.own(np.arange(len(x)))
+        posterior.remove(np.arange(min(removed, len(x))))
+        self.check_pairs(posterior, rows, x, x[removed:])
+        posterior.remove(np.arange(len(posterior.operator)))
+        self.check_pairs(posterior, rows, x, x[:0])
+
+    def check_pairs(self, posterior, rows, query, x):
+        twin = DenseGP(hik(x, x, bias=0.5), np.zeros((len(x), 1)), np.full(len(x), 0.1))
+        own = np.diag(hik(query, query, bias=0.5))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pairs, "_pay", lambda query, *_: isinstance(query, CodedRows))
+            variance = posterior.variance(rows)
+        assert np.abs(variance - twin.variance(hik(x, query, bias=0.5), own)).max() < self.tolerance * (1.0 + own.max())
+        assert np.abs(variance - posterior.variance(raw_rows(query))).max() < self.tolerance * (1.0 + own.max())
+
     def test_queries_larger_than_a_block(self):
         x, y = word_counts(size(50, 10), 6, 2)
         posterior = self.build(x, y, 2)
-        query = continuous(size(700, 300), 6, seed=3)
+        query = continuous(size(2100, 300), 6, seed=3)
         self.check(posterior, x, y, 2, query)
 
     def test_quantised_rows_are_solved_exactly(self):

@@ -1,0 +1,71 @@
+"""The constructor arguments of GPHIKClassifier, as scikit-learn wants to have them."""
+
+from typing import Any, Literal, Self
+
+from sklearn.base import BaseEstimator
+
+from core.evidence import CriterionName
+from core.histograms import LevelRule
+from core.kernels import Transform
+from core.posterior import PosteriorRule
+from core.settings import KernelRule
+
+
+class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
+    """Keeps them unchecked until `fit`; `GPHIKClassifier` documents them."""
+
+    def __init__(
+        self,
+        kernel: KernelRule = "hik",
+        transform: Transform = None,
+        eta: float = 1.0,
+        weights: Any = None,
+        noise: float = 0.1,
+        bias: float = 1.0,
+        complement: bool = False,
+        levels: LevelRule = "auto",
+        balance: bool = False,
+        posterior: PosteriorRule = "auto",
+        groups: Any = None,
+        gamma: float | Literal["scale"] = "scale",
+        max_memory: float = 4 * 2**30,
+        tune: CriterionName | None = None,
+        tune_weights: bool = False,
+        l1: float = 0.0,
+        l2: float = 0.0,
+    ) -> None:
+        self.kernel = kernel
+        # scikit-learn takes whatever has an attribute of that name for a transformer.
+        self._transform = transform
+        self.eta = eta
+        self.weights = weights
+        self.noise = noise
+        self.bias = bias
+        self.complement = complement
+        self.levels = levels
+        self.balance = balance
+        self.posterior = posterior
+        self.groups = groups
+        self.gamma = gamma
+        self.max_memory = max_memory
+        self._tune = tune  # the attribute of that name is the method
+        self.tune_weights = tune_weights
+        self.l1 = l1
+        self.l2 = l2
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The constructor's arguments."""
+        return {name: getattr(self, _attribute(name)) for name in self._get_param_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change constructor arguments; they take effect at the next fit."""
+        unknown = set(params) - set(self._get_param_names())
+        if unknown:
+            raise ValueError(f"unknown parameters {sorted(unknown)}; there are {self._get_param_names()}")
+        for name, value in params.items():
+            setattr(self, _attribute(name), value)
+        return self
+
+
+def _attribute(parameter: str) -> str:
+    return f"_{parameter}" if parameter in ("transform", "tune") else parameter

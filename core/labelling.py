@@ -1,0 +1,63 @@
+"""What a learner knows besides its items and settings: with them it makes the same model again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from core._types import Floats, Indices
+
+COMPARE_EVERY = 20  # labels between which predictions are compared
+
+
+def nothing() -> Indices:
+    """No items."""
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What training found, as plain numbers.
+
+    `kernel` is the name of the candidate in use and `decided_at` the number of labels it was chosen on, where the
+    settings leave the choice; `theta` the kernel's parameters and the noise, or None for those of the settings.
+    """
+
+    kernel: str | None = None
+    decided_at: int = 0
+    theta: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TrackRecord:
+    """How the model has done: what it foretold of items drawn at random, and what it predicted some labels ago."""
+
+    foretold: Mapping[int, int] = field(default_factory=dict)  # item: 1 if its class was predicted right, else 0
+    guesses: Indices = field(default_factory=nothing)  # predicted class of each item, 20 to 40 labels ago
+    later_guesses: Indices = field(default_factory=nothing)  # and less long ago
+
+    def before_label(self, item: int, number: int, means: Floats, n_labels: int, *, drawn: bool) -> "TrackRecord":
+        """An item is about to get its first label: what do the means (items x M; none without classes) say?"""
+        record = self
+        if n_labels % COMPARE_EVERY == 0:
+            record = replace(record, guesses=self.later_guesses, later_guesses=best_class(means))
+        if drawn and len(means):
+            record = replace(record, foretold={item: int(means[item].argmax() == number), **self.foretold})
+        return record
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Classes, labels by item, how much each is to be doubted, and what was found by training."""
+
+    classes: tuple[str, ...]
+    labels: Mapping[int, str] = field(default_factory=dict)
+    doubts: Mapping[int, float] = field(default_factory=dict)
+    parameters: Parameters = Parameters()
+    record: TrackRecord = field(default_factory=TrackRecord)
+    version: int = 0
+
+
+def best_class(means: Floats) -> Indices:
+    """The class number with the largest mean, for each row."""
+    return np.asarray(means.argmax(axis=1)) if len(means) else nothing()

@@ -1,0 +1,122 @@
+"""The model over a pool: how items are read, the kernel in use, and the labelled pool; class numbers, not names."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import snapshot
+from core._types import Floats, Indices, Table
+from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
+from core.evidence import tune
+from core.labelling import Parameters, nothing
+from core.posterior import LabelledPool, PoolPosterior
+from core.settings import Reader, Settings
+
+LEAST_LABELS = 4  # to learn hyperparameters from
+LEAST_CHOICE = 10  # to choose a kernel by
+
+
+@dataclass(eq=False)
+class PoolModel:
+    """Fixed by the first items: which numbers may come (reader), how many columns (width), which kernel."""
+
+    settings: Settings  # as the user gave them
+    kernel: str | None  # the candidate in use, where the settings leave the choice
+    decided_at: int  # labels it was chosen on
+    reader: Reader
+    width: int
+    labelled: LabelledPool
+    simplex: Floats | None = None  # of the last search
+
+    @classmethod
+    def begin(cls, settings: Settings, parameters: Parameters, x: Table, n_classes: int) -> "PoolModel":
+        """Without labels; levels and scales are those of these items."""
+        rough = settings.kernel == "hik" and not settings.complement
+        x = Reader(rough, None).check(x)
+        if settings.kernel == "auto" and parameters.kernel not in candidates(settings, x, x.shape[0]):
+            parameters = Parameters(first_kernel(settings, x))
+        kernel = parameters.kernel
+        plain = _plain(settings, kernel)
+        reader = plain.reader(x)
+        if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
+            raise ValueError("complement=True needs first items that differ: their range is the scale")
+        operator, _ = plain.operator(x, reader)
+        if parameters.theta is not None:
+            operator = operator.with_kernel(operator.kernel.with_theta(np.array(parameters.theta[:-1])))
+            plain = replace(plain, noise=parameters.theta[-1])
+        rows = operator.own(np.arange(len(operator)))
+        operator.check(rows)
+        model = plain.model(operator.only(nothing()), nothing(), n_classes)
+        pool = LabelledPool(model, PoolPosterior(model.posterior, rows))
+        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], pool)
+
+    @property
+    def parameters(self) -> Parameters:
+        """What training found so far."""
+        return Parameters(self.kernel, self.decided_at, tuple(self.hyperparameters.values()))
+
+    @property
+    def hyperparameters(self) -> dict[str, float]:
+        """Kernel parameters and noise in use, by name."""
+        model = self.labelled.model
+        kernel = model.operator.kernel
+        return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), model.noise), strict=True))
+
+    def read(self, x: Table) -> Any:
+        """A table as a query, or a ValueError that says what does not fit."""
+        if x.shape[1] != self.width:
+            raise ValueError(f"rows have {x.shape[1]} columns; the first items had {self.width}")
+        return self.reader(self.reader.check(x))
+
+    def tune(self, on_step: Callable[[], object]) -> bool:
+        """Find hyperparameters and use them; False if there is too little to learn them from."""
+        model = self.labelled.model
+        if len(np.unique(model.labels)) < 2 or len(model.labels) < LEAST_LABELS:
+            return False
+        found = tune(
+            model,
+            self.settings.tune or "loo",
+            weights=self.settings.tune_weights,
+            simplex=self.simplex,
+            l1=self.settings.l1,
+            l2=self.settings.l2,
+            on_step=on_step,
+        )
+        self.simplex = found.simplex
+        self.labelled.reset(found.kernel, found.noise)
+        return True
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything but the settings as plain arrays."""
+        return {
+            **snapshot.dump(self.labelled, self.reader),
+            "kernel": np.array(self.kernel or ""),
+            "decided_at": np.array(self.decided_at),
+            "width": np.array(self.width),
+        }
+
+    @classmethod
+    def restore(cls, settings: Settings, state: Mapping[str, NDArray[Any]], n_classes: int) -> "PoolModel":
+        """The model that gave this state, under the settings it had; the posterior is solved from scratch."""
+        kernel = str(state["kernel"]) or None
+        labelled, reader = snapshot.load(_plain(settings, kernel), state, n_classes)
+        return cls(settings, kernel, int(state["decided_at"]), reader, int(state["width"]), labelled)
+
+
+def chosen(
+    settings: Settings, parameters: Parameters, x: Table, items: list[int], labels: Indices, n_classes: int
+) -> tuple[Parameters, Choice | None]:
+    """The kernel by the labelled items of x, if there are enough of them and twice as many as the last time."""
+    if len(np.unique(labels)) < 2 or len(labels) < max(LEAST_CHOICE, 2 * parameters.decided_at):
+        return parameters, None
+    known = Reader(histograms=False, complement=None).check(x[items])
+    choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0])
+    theta = (*map(float, choice.kernel.theta), choice.noise)
+    return Parameters(choice.name, len(labels), theta), choice
+
+
+def _plain(settings: Settings, kernel: str | None) -> Settings:
+    return settings if kernel is None else candidate(settings, kernel)
