@@ -1,0 +1,1 @@
+"""HTTP: routes, the shapes of requests and answers, and of errors. Knows services, never SQL or core."""

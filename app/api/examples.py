@@ -1,0 +1,137 @@
+"""An example of every answer, for the OpenAPI document."""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from app.services.project_settings import ProjectSettings
+
+ID = "18e86f4314fc0ffc704fabdc3283853e"
+LEASE = {"id": "18e86f433145e12c92d4858371fa3f71", "expires_at": 1794807385.9}
+PROJECT = {
+    "id": ID,
+    "name": "pets",
+    "classes": ["cat", "dog"],
+    "settings": ProjectSettings().model_dump(),
+    "created_at": 1794806785.4,
+}
+QUESTION = {
+    "key": "b.png",
+    "data": {"text": "b"},
+    "score": 0.12,
+    "strategy": "unc",
+    "explored": False,
+    "mean": {"cat": 0.06, "dog": -0.06},
+    "variance": 0.21,
+    "lease": LEASE,
+}
+QUESTIONS = {"model_version": 42, "degraded": False, "items": [QUESTION]}
+ITEM = {
+    "key": "a.png",
+    "data": {"text": "a"},
+    "label": "cat",
+    "votes": [{"annotator": "ann", "label": "cat"}],
+    "unsure": False,
+}
+EVENT = {
+    "kind": "label",
+    "annotator": "ann",
+    "label": "cat",
+    "predicted": "dog",
+    "note": None,
+    "undoes": None,
+    "sequence": 7,
+    "created_at": 1794806790.1,
+}
+JOB = {
+    "id": ID,
+    "kind": "import",
+    "state": "running",
+    "done": 1048576,
+    "total": 4194304,
+    "message": "500 items read",
+    "result": None,
+    "created_at": 1794806785.4,
+    "finished_at": None,
+}
+ADVICE = {
+    "name": "leave-one-out accuracy",
+    "value": 0.93,
+    "low": 0.78,
+    "high": 0.99,
+    "stop": False,
+    "reason": "go on: 93.3% of the labels are foretold by the others",
+}
+KEY = {
+    "id": ID,
+    "name": "ann",
+    "role": "annotator",
+    "project": None,
+    "created_at": 1794806785.4,
+    "revoked_at": None,
+}
+
+ANSWERS: dict[str, dict[str, Any]] = {
+    "ProjectAnswer": PROJECT,
+    "ProjectPage": {"projects": [PROJECT], "next": None},
+    "ClassesAnswer": {"classes": ["cat", "dog"]},
+    "ItemsAnswer": {"added": 2, "unchanged": 0},
+    "ItemPage": {"items": [ITEM], "next": "99"},
+    "ItemHistory": ITEM | {"history": [EVENT]},
+    "JobStarted": {"job": ID},
+    "JobAnswer": JOB,
+    "JobPage": {"jobs": [JOB], "next": None},
+    "Questions": QUESTIONS,
+    "LabelsAnswer": {"accepted": 1, "late": []} | QUESTIONS,
+    "Retracted": {"retracted": 1, "model_version": 43},
+    "LeaseAnswer": LEASE,
+    "Agreement": {"items": 20, "agreement": 0.9, "alpha": 0.8},
+    "ModelAnswer": {
+        "version": 42,
+        "degraded": None,
+        "solver": "dual",
+        "kernel": "hik",
+        "hyperparameters": {"eta": 1.0, "bias": 1.0, "weight[0]": 1.0, "noise": 0.1},
+        "items": 1000,
+        "labelled": 30,
+        "classes": {"cat": 16, "dog": 14},
+        "training": None,
+        "sequence": 30,
+        "advice": [ADVICE],
+    },
+    "Predictions": {
+        "model_version": 42,
+        "degraded": False,
+        "predictions": [
+            {
+                "label": "cat",
+                "probabilities": {"cat": 0.9, "dog": 0.1},
+                "mean": {"cat": 0.8, "dog": -0.8},
+                "variance": 0.2,
+            }
+        ],
+    },
+    "Me": {"name": "ann", "role": "annotator", "project": None},
+    "KeyCreated": KEY | {"key": "ask_..."},
+    "KeyPage": {"keys": [KEY], "next": None},
+    "ProblemAnswer": {
+        "type": "about:blank",
+        "title": "Invalid input",
+        "status": 422,
+        "detail": "entry 0: the label is not a class of this project; there are: cat, dog",
+        "id": "325b64d1a57b8e45",
+    },
+}
+
+
+def add_examples(app: FastAPI) -> None:
+    """Put them into the document when it is made."""
+    make = app.openapi
+
+    def with_examples() -> dict[str, Any]:
+        document = make()
+        for name, example in ANSWERS.items():
+            document["components"]["schemas"][name]["examples"] = [example]
+        return document
+
+    app.openapi = with_examples  # type: ignore[method-assign]

@@ -1,0 +1,43 @@
+"""Whether it lives, whether it is ready, and numbers for Prometheus."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from app.api.context import service_of
+from app.services.problems import DatabaseUnavailable
+
+routes = APIRouter(tags=["health"])
+
+
+@routes.get("/health/live")
+async def live() -> dict[str, str]:
+    """Touches nothing."""
+    return {"status": "alive"}
+
+
+@routes.get("/health/ready", responses={503: {"description": "Not yet, or not any more"}})
+async def ready(request: Request) -> JSONResponse:
+    """Whether requests are served: models are back, and the database answers."""
+    service = service_of(request)
+    state: dict[str, Any] = {"status": "ready", "restored": service.restored, "projects": service.n_to_restore}
+    try:
+        await run_in_threadpool(service.check_database)
+    except DatabaseUnavailable:
+        state["status"] = "the database does not answer"
+    if service.stopping.is_set():
+        state["status"] = "stopping"
+    elif not service.is_ready:
+        state["status"] = "restoring"
+    lag = {r.project.id: r.project.ledger.sequence - r.project.view.sequence for r in service.every_running()}
+    state["model_lag"] = sum(lag.values())
+    return JSONResponse(state, 200 if state["status"] == "ready" else 503)
+
+
+@routes.get("/metrics", response_class=Response)
+async def metrics(request: Request) -> Response:
+    """For Prometheus."""
+    return Response(generate_latest(request.app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,141 @@
+"""Items, imports and jobs."""
+
+import asyncio
+import os
+from typing import Annotated, Any, BinaryIO, Literal
+
+from fastapi import Query, Request, status
+
+from app.api.context import Admin, Reader, router
+from app.api.routes.projects import Cursor, Limit
+from app.api.schemas import (
+    Features,
+    ItemHistory,
+    ItemPage,
+    ItemsAnswer,
+    JobAnswer,
+    JobPage,
+    JobStarted,
+    NewItems,
+    SparseFeatures,
+)
+from app.services.ids import new_id
+from app.services.imports import Import, run_import
+from app.services.pool import AddItems, NewItem, dense_row, sparse_row
+from app.services.problems import Invalid
+from app.services.reports import Report
+
+routes = router("items")
+
+Format = Literal["npz", "jsonl", "csv", "svmlight"]
+FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+
+@routes.post("/projects/{project}/items", status_code=status.HTTP_201_CREATED, response_model=ItemsAnswer)
+async def add_items(at: Admin, body: NewItems) -> Any:
+    """Add items; the same key and features again change nothing, other features are a conflict."""
+    new = [NewItem(item.key, encoded(item.features), item.data) for item in body.items]
+    return await at.do(AddItems(at.project, new, width_of([item.features for item in body.items])))
+
+
+@routes.get("/projects/{project}/items", response_model=ItemPage)
+async def list_items(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any:
+    """Items in the order they came, with their votes."""
+    if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 12):
+        raise Invalid("cursor must be the next of a page")
+
+    def read() -> Any:
+        with at.service.database.read() as connection:
+            return Report(connection, at.project.id).page(int(cursor) if cursor else -1, limit)
+
+    found, after = await at.in_thread(read)
+    return {"items": found, "next": after}
+
+
+@routes.get("/projects/{project}/items/{key:path}", response_model=ItemHistory)
+async def get_item(at: Reader, key: str) -> Any:
+    """An item and everything that was said of it."""
+
+    def read() -> Any:
+        with at.service.database.read() as connection:
+            return Report(connection, at.project.id).item(key)
+
+    return await at.in_thread(read)
+
+
+@routes.post(
+    "/projects/{project}/import",
+    status_code=status.HTTP_202_ACCEPTED,
+    response_model=JobStarted,
+    openapi_extra={"requestBody": {"required": True, "content": FILE}},
+)
+async def import_items(
+    at: Admin,
+    request: Request,
+    format: Annotated[Format, Query(description="of the file in the body")],  # noqa: A002
+    index_base: Annotated[int, Query(ge=0, le=1, description="the first index in svmlight files")] = 1,
+    labels: Annotated[bool, Query(description="whether labels in the file count, as yours")] = False,
+) -> Any:
+    """Upload a file as the body; it is read in the background."""
+    job_id = new_id()
+    path = at.service.uploads / f"{job_id}.upload"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                await asyncio.to_thread(file.write, chunk)
+            await asyncio.to_thread(_sync, file)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    wanted = Import(path, format, index_base, at.principal.key_id if labels else None)
+    running = at.running
+    await at.in_thread(
+        at.service.jobs.start,
+        at.project.id,
+        "import",
+        lambda progress: run_import(running, wanted, progress),
+        job_id,
+    )
+    return {"job": job_id}
+
+
+@routes.get("/projects/{project}/jobs", response_model=JobPage)
+async def list_jobs(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any:
+    """Imports and trainings, in the order they came."""
+
+    found = await at.in_thread(at.service.jobs.page, at.project.id, cursor, limit)
+    return {"jobs": found, "next": found[-1]["id"] if len(found) == limit else None}
+
+
+@routes.get("/projects/{project}/jobs/{job}", response_model=JobAnswer)
+async def get_job(at: Reader, job: str) -> Any:
+    """How far a job is."""
+    return await at.in_thread(at.service.jobs.get, at.project.id, job)
+
+
+@routes.delete("/projects/{project}/jobs/{job}", response_model=JobAnswer)
+async def cancel_job(at: Admin, job: str) -> Any:
+    """Ask a job to end; what it has done so far stays."""
+    await at.in_thread(at.service.jobs.cancel, at.project.id, job)
+    return await at.in_thread(at.service.jobs.get, at.project.id, job)
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def encoded(features: Features) -> bytes:
+    """Features as they are stored."""
+    if isinstance(features, SparseFeatures):
+        return sparse_row(features.indices, features.values)
+    return dense_row(features)
+
+
+def width_of(rows: list[Features]) -> int | None:
+    """Columns of dense rows, which must be as many in each."""
+    widths = {len(row) for row in rows if not isinstance(row, SparseFeatures)}
+    if len(widths) > 1:
+        raise Invalid(f"rows have between {min(widths)} and {max(widths)} columns: they must have as many each")
+    return widths.pop() if widths else None

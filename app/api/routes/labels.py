@@ -1,0 +1,121 @@
+"""Questions and answers."""
+
+import hashlib
+from typing import Annotated, Any, Literal
+
+from fastapi import Header, Query, status
+from fastapi.responses import StreamingResponse
+from pydantic_core import to_json
+
+from app.api import schemas
+from app.api.context import Annotator, AtProject, Reader, router
+from app.services.answers import Answer, AnswerTask, RetractTask, UndoTask
+from app.services.once import Idempotency
+from app.services.plain import check_plain
+from app.services.problems import Invalid
+from app.services.questions import Ask, AskTask, ExtendLease, ReleaseLease
+from app.services.reports import Report, attach_data, export
+
+routes = router("labels")
+
+IdempotencyKey = Annotated[
+    str | None, Header(min_length=1, max_length=200, description="a repeat with the same key changes nothing")
+]
+MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/x-ndjson": {}, "text/csv": {}}, "description": "One line for each item"}
+}
+
+
+@routes.post("/projects/{project}/query", response_model=schemas.Questions)
+async def ask(at: Annotator, body: schemas.Ask) -> Any:
+    """Which items to label next; each is yours until its lease runs out."""
+    return await with_data(at, await at.do(AskTask(at.project, at.principal.key_id, _ask(body))))
+
+
+@routes.post("/projects/{project}/labels", status_code=status.HTTP_201_CREATED, response_model=schemas.LabelsAnswer)
+async def label(
+    at: Annotator,
+    body: schemas.NewLabels,
+    idempotency_key: IdempotencyKey = None,
+) -> Any:
+    """Answer, and get the next items from the model that has learnt the answer."""
+    answers = [Answer(e.key, e.label, e.action, e.note, e.lease) for e in body.labels]
+    key = idempotency_key or body.idempotency_key
+    content = body.model_dump(exclude={"idempotency_key"})
+    task = AnswerTask(
+        project=at.project,
+        annotator=at.principal.key_id,
+        answers=answers,
+        ask=_ask(body.next) if body.next else None,
+        idempotency=_idempotency(key, at, content) if key else None,
+    )
+    return await with_data(at, await at.do(task))
+
+
+@routes.get("/projects/{project}/labels", responses=EXPORTED)
+async def export_labels(
+    at: Reader,
+    format: Annotated[Literal["jsonl", "csv"], Query()] = "jsonl",  # noqa: A002
+    history: Annotated[bool, Query(description="every event instead of the labels of today")] = False,
+) -> StreamingResponse:
+    """All labels, as a stream."""
+    lines = export(at.service.database, at.project.id, format, history=history)
+    return StreamingResponse(lines, media_type=MEDIA[format])
+
+
+@routes.delete("/projects/{project}/labels/{key:path}", response_model=schemas.Retracted)
+async def retract(at: Annotator, key: str) -> Any:
+    """Withdraw your label of an item; an administrator without one withdraws everybody's."""
+    return await at.do(RetractTask(at.project, at.principal.key_id, key, everybody=at.principal.may("admin")))
+
+
+@routes.post("/projects/{project}/undo", response_model=schemas.Questions)
+async def undo(at: Annotator, idempotency_key: IdempotencyKey = None) -> Any:
+    """Take your last answer back and get the item again; call it again to go further back."""
+    once = _idempotency(idempotency_key, at, "undo") if idempotency_key else None
+    task = UndoTask(project=at.project, annotator=at.principal.key_id, idempotency=once)
+    return await with_data(at, await at.do(task))
+
+
+@routes.post("/projects/{project}/leases/{lease}", response_model=schemas.LeaseAnswer)
+async def extend_lease(at: Annotator, lease: str) -> Any:
+    """A heartbeat: keep an item for longer."""
+    return await at.do(ExtendLease(at.project, at.principal.key_id, lease))
+
+
+@routes.delete("/projects/{project}/leases/{lease}", status_code=status.HTTP_204_NO_CONTENT)
+async def release_lease(at: Annotator, lease: str) -> None:
+    """Give an item back without an answer."""
+    await at.do(ReleaseLease(at.project, at.principal.key_id, lease))
+
+
+@routes.get("/projects/{project}/agreement", response_model=schemas.Agreement)
+async def agreement(at: Reader) -> Any:
+    """How much people agree."""
+
+    def read() -> Any:
+        with at.service.database.read() as connection:
+            return Report(connection, at.project.id).agreement()
+
+    return await at.in_thread(read)
+
+
+async def with_data(at: AtProject, answer: dict[str, Any]) -> dict[str, Any]:
+    """Add what people look at, which the writer has no time for."""
+    if not answer["items"]:
+        return answer
+    return await at.in_thread(attach_data, at.service.database, at.project.id, answer)
+
+
+def _ask(body: schemas.Ask) -> Ask:
+    return Ask(body.count, body.strategy, body.explore, body.seed, body.resume, body.filter)
+
+
+def _idempotency(key: str, at: AtProject, content: Any) -> Idempotency:
+    """What a repeat must repeat: who, and what."""
+    try:
+        check_plain(key)
+    except ValueError as error:
+        raise Invalid("the idempotency key must not hold NUL") from error
+    return Idempotency(key, hashlib.sha256(to_json([at.principal.key_id, content])).digest())

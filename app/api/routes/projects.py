@@ -1,0 +1,102 @@
+"""Projects and their classes."""
+
+from typing import Annotated, Any
+
+from fastapi import Header, Query, Response, status
+
+from app.api.context import Admin, AnyAdmin, AnyCaller, Reader, router
+from app.api.schemas import (
+    ClassesAnswer,
+    ClassName,
+    MergeInto,
+    NewProject,
+    ProjectAnswer,
+    ProjectChange,
+    ProjectPage,
+)
+from app.services import catalogue
+from app.services.classes import AddClass, MergeClass, RenameClass
+from app.services.problems import Forbidden, Invalid
+
+routes = router("projects")
+
+Cursor = Annotated[str, Query(max_length=64, description="where the last page ended")]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+
+@routes.post("/projects", status_code=status.HTTP_201_CREATED, response_model=ProjectAnswer)
+async def create_project(caller: AnyAdmin, body: NewProject, response: Response) -> Any:
+    """Make a project."""
+    if caller.principal.project_id is not None:
+        raise Forbidden("this key belongs to one project and cannot make others")
+    database = caller.service.database
+    project = await caller.in_thread(catalogue.create, database, body.name, body.classes, body.settings)
+    return _with_etag(response, project)
+
+
+@routes.get("/projects", response_model=ProjectPage)
+async def list_projects(caller: AnyCaller, cursor: Cursor = "", limit: Limit = 100) -> Any:
+    """The projects that your key is good for."""
+    only = caller.principal.project_id
+    found = await caller.in_thread(catalogue.page, caller.service.database, cursor, limit, only)
+    return {"projects": found, "next": found[-1]["id"] if len(found) == limit else None}
+
+
+@routes.get("/projects/{project}", response_model=ProjectAnswer)
+async def get_project(at: Reader, response: Response) -> Any:
+    """A project; its ETag guards a change against others."""
+    return _with_etag(response, await at.in_thread(catalogue.get, at.service.database, at.project.id))
+
+
+@routes.patch("/projects/{project}", response_model=ProjectAnswer)
+async def change_project(
+    at: Admin,
+    body: ProjectChange,
+    response: Response,
+    if_match: Annotated[str | None, Header(max_length=64, description="the ETag that you saw")] = None,
+) -> Any:
+    """Change its name or settings; other settings of the model train it anew."""
+    task = catalogue.ChangeProject(at.project, body.name, body.settings, _revision(if_match))
+    answer = await at.do(task)
+    if task.model_changed:
+        await at.in_thread(at.service.train, at.running, tune=True)
+    return _with_etag(response, answer)
+
+
+@routes.delete("/projects/{project}", status_code=status.HTTP_204_NO_CONTENT)
+async def delete_project(at: Admin) -> None:
+    """Delete it; its labels stay in the database and nowhere else."""
+    await at.in_thread(catalogue.delete, at.service.database, at.project.id)
+    await at.in_thread(at.service.forget, at.project.id)
+
+
+@routes.post("/projects/{project}/classes", status_code=status.HTTP_201_CREATED, response_model=ClassesAnswer)
+async def add_class(at: Admin, body: ClassName) -> Any:
+    """Add a class, at any time."""
+    return {"classes": await at.do(AddClass(at.project, body.name))}
+
+
+@routes.patch("/projects/{project}/classes/{name:path}", response_model=ClassesAnswer)
+async def rename_class(at: Admin, name: str, body: ClassName) -> Any:
+    """Rename a class; its labels stay."""
+    return {"classes": await at.do(RenameClass(at.project, name, body.name))}
+
+
+@routes.post("/projects/{project}/classes/{name:path}/merge", response_model=ClassesAnswer)
+async def merge_class(at: Admin, name: str, body: MergeInto) -> Any:
+    """Make the labels of a class those of another."""
+    return {"classes": await at.do(MergeClass(at.project, name, body.into))}
+
+
+def _with_etag(response: Response, project: dict[str, Any]) -> dict[str, Any]:
+    response.headers["ETag"] = f'"{project["revision"]}"'
+    return project
+
+
+def _revision(if_match: str | None) -> int | None:
+    if if_match is None or if_match == "*":
+        return None
+    text = if_match.removeprefix("W/").strip('"')
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise Invalid("If-Match must be an ETag of this project")
+    return int(text)

@@ -1,0 +1,58 @@
+"""What all requests and answers share."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from app.services.plain import check_plain
+from app.services.project_settings import Known
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_plain)]
+
+
+Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(check_plain)]
+
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+Index = Annotated[int, Field(strict=True, ge=0, lt=10_000_000)]
+
+
+Data = Annotated[dict[str, Any], AfterValidator(check_plain)]
+
+
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # as databases have them; larger ones count as floats
+
+
+Scalar = Annotated[str | bool | Whole | float, AfterValidator(check_plain)]
+
+
+class Body(Known):
+    """A request body: nothing that is not known."""
+
+
+class SparseFeatures(Body):
+    """Only the entries that are not zero, in any order."""
+
+    indices: Annotated[list[Index], Field(max_length=1_000_000, fail_fast=True)]
+    values: Annotated[list[Number], Field(max_length=1_000_000, fail_fast=True)]
+
+
+Features = Annotated[list[Number], Field(min_length=1, max_length=1_000_000, fail_fast=True)] | SparseFeatures
+
+
+class Page(BaseModel):
+    """A page of a list; `next` is the cursor of the page after it, null on the last."""
+
+    next: str | None = None
+
+
+class ProblemAnswer(BaseModel):
+    """An error (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    id: str = Field(description="of the request; the log of the service has it, too")

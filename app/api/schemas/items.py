@@ -1,0 +1,109 @@
+"""Items and jobs."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.schemas.common import Body, Data, Features, Key, Page
+
+
+class Item(Body):
+    """An item: a key of your own, features, and data for people to look at."""
+
+    key: Key
+    features: Features
+    data: Data | None = None
+
+
+class NewItems(Body):
+    """Items to add."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "items": [
+                        {"key": "a.png", "features": [0.1, 0.0, 0.9], "data": {"text": "a"}},
+                        {"key": "b.png", "features": {"indices": [0, 2], "values": [0.4, 0.6]}},
+                    ]
+                }
+            ]
+        }
+    )
+
+    items: Annotated[list[Item], Field(min_length=1, max_length=10_000, fail_fast=True)]
+
+
+class ItemsAnswer(BaseModel):
+    """What became of the items."""
+
+    added: int
+    unchanged: int
+
+
+class Vote(BaseModel):
+    """Somebody's label."""
+
+    annotator: str
+    label: str
+
+
+class ItemAnswer(BaseModel):
+    """An item and what people said of it."""
+
+    key: str
+    data: dict[str, Any] | None
+    label: str | None = Field(description="what the model learns, from all votes")
+    votes: list[Vote]
+    unsure: bool
+
+
+class EventAnswer(BaseModel):
+    """One thing that was said of an item."""
+
+    kind: str
+    annotator: str
+    label: str | None
+    predicted: str | None = Field(description="what the model thought before")
+    note: str | None
+    undoes: int | None
+    sequence: int
+    created_at: float
+
+
+class ItemHistory(ItemAnswer):
+    """An item with everything that was said of it."""
+
+    history: list[EventAnswer]
+
+
+class ItemPage(Page):
+    """Some items."""
+
+    items: list[ItemAnswer]
+
+
+class JobStarted(BaseModel):
+    """Work in the background."""
+
+    job: str
+
+
+class JobAnswer(BaseModel):
+    """How far a job is."""
+
+    id: str
+    kind: str
+    state: Literal["queued", "running", "done", "failed", "cancelled"]
+    done: int
+    total: int | None
+    message: str | None
+    result: dict[str, Any] | None
+    created_at: float
+    finished_at: float | None
+
+
+class JobPage(Page):
+    """Some jobs."""
+
+    jobs: list[JobAnswer]

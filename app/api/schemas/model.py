@@ -1,0 +1,74 @@
+"""The model."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.api.schemas.common import Body, Features, Key
+
+
+class PredictRows(Body):
+    """Rows of features, or keys of items."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"features": [[0.1, 0.0, 0.9]]}, {"keys": ["a.png"]}]})
+
+    features: Annotated[list[Features], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = None
+    keys: Annotated[list[Key], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "PredictRows":
+        if (self.features is None) == (self.keys is None):
+            raise ValueError("give either features or keys")
+        return self
+
+
+class Prediction(BaseModel):
+    """What the model thinks of a row."""
+
+    label: str
+    probabilities: dict[str, float]
+    mean: dict[str, float]
+    variance: float
+
+
+class Predictions(BaseModel):
+    """One prediction for each row."""
+
+    model_version: int
+    degraded: bool
+    predictions: list[Prediction]
+
+
+class Train(Body):
+    """How to train."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tune": True}]})
+
+    tune: bool = Field(True, description="find hyperparameters, and the kernel if it is left to the service")
+
+
+class Advice(BaseModel):
+    """One estimate of how good the model is, and what it recommends."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    stop: bool
+    reason: str
+
+
+class ModelAnswer(BaseModel):
+    """The model as it is."""
+
+    version: int
+    degraded: str | None = Field(description="what is wrong, if something is")
+    solver: str | None
+    kernel: str | None = Field(description="how the kernel was chosen, if that was left to the service")
+    hyperparameters: dict[str, float]
+    items: int
+    labelled: int
+    classes: dict[str, int] = Field(description="labels of each class")
+    training: str | None = Field(description="the training job that is running")
+    sequence: int = Field(description="the last label event that the model knows")
+    advice: list[Advice]

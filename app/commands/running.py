@@ -1,0 +1,70 @@
+"""A service in this process, until it is told to stop."""
+
+import signal
+import socket
+import sys
+
+import uvicorn
+from rich.console import Console
+from sqlalchemy.exc import SQLAlchemyError
+
+from app import logs
+from app.commands.demo import make_demo
+from app.commands.options import fatal
+from app.db.database import AlreadyOwned, DatabaseUnavailable
+from app.main import create_app
+from app.services.service import Service
+from app.settings import ServiceSettings
+
+GRACE = 30  # seconds for requests that are being answered when the service is told to stop
+
+
+def run(settings: ServiceSettings) -> None:
+    """Say where it listens, and serve."""
+    logs.set_up(settings.log_level)
+    service = open_service(settings)
+    say = Console(stderr=True, highlight=False, soft_wrap=True)
+    listener = _listen(settings)
+    address = f"http://{settings.host}:{listener.getsockname()[1]}"
+    key = service.access.first_key(settings.admin_key)
+    say.print(f"AskNext: {service.database.journal}")
+    if settings.demo:
+        make_demo(service)
+    if key is not None and settings.admin_key is None:
+        say.print(f"\n  The administrator's key, shown this once: [bold]{key}[/]")
+        say.print(f"  Open {address}/#key={key}\n")
+    else:
+        say.print(f"\n  Listening on {address}")
+        say.print("  Keys are shown once, when they are made; asknext keys create makes another.\n")
+    app = create_app(settings, service)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises the signal again when all is done
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def open_service(settings: ServiceSettings) -> Service:
+    """The service, or a sentence that says why not."""
+    try:
+        return Service(settings)
+    except AlreadyOwned as error:
+        raise fatal(str(error)) from error
+    except (DatabaseUnavailable, SQLAlchemyError, OSError, ValueError) as error:
+        raise fatal(f"the database cannot be used: {error}") from error
+
+
+def _listen(settings: ServiceSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        raise fatal(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}") from error
+    return listener

@@ -1,0 +1,36 @@
+"""asknext simulate: learning curves of query strategies."""
+
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from app.services.strategies import Strategy
+
+STRATEGIES = get_args(Strategy)
+
+
+def simulate(
+    file: Annotated[Path, typer.Argument(help="npz (X, y or X_train, ...), csv (label last) or svmlight")],
+    strategies: Annotated[
+        str, typer.Option(help="names, separated by commas: " + ", ".join(STRATEGIES))
+    ] = "random,unc",
+    budget: Annotated[int, typer.Option(min=1, help="labels to ask for")] = 200,
+    repeats: Annotated[int, typer.Option(min=1, help="runs, each with the pool in another order")] = 3,
+    seed: Annotated[int, typer.Option(help="the same seed gives the same curves")] = 0,
+    target: Annotated[float, typer.Option(help="accuracy for the column of labels needed")] = 0.9,
+    plot: Annotated[Path | None, typer.Option(help="write the learning curves to this picture")] = None,
+) -> None:
+    """Play a labelled file as if a person answered, and compare query strategies."""
+    names = [name.strip() for name in strategies.split(",")]
+    unknown = [name for name in names if name not in STRATEGIES]
+    if unknown:
+        raise typer.BadParameter(f"no strategy {unknown}; there are {', '.join(STRATEGIES)}")
+    if plot is not None and not plot.resolve().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder for {plot}")
+    from app.commands import curves  # noqa: PLC0415 - seconds, which --help need not wait for
+
+    found = curves.play(curves.load(file, seed), names, budget, repeats, seed)
+    curves.print_curves(found, target)
+    if plot is not None:
+        curves.plot_curves(found, plot, file.stem)

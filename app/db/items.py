@@ -1,0 +1,85 @@
+"""Items: features as bytes, and what people look at."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, cast, exists, func, insert, select
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.db.tables import items
+
+CHUNK = 500  # bound parameters of one statement stay below what SQLite takes
+
+
+def add(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Rows of the table."""
+    if rows:
+        connection.execute(insert(items), rows)
+
+
+def with_keys(connection: Connection, project_id: str, keys: Sequence[str]) -> dict[str, Row[Any]]:
+    """Those that are there, by key."""
+    found: dict[str, Row[Any]] = {}
+    for first in range(0, len(keys), CHUNK):
+        part = keys[first : first + CHUNK]
+        query = select(items).where(items.c.project_id == project_id, items.c.key.in_(part))
+        found |= {row.key: row for row in connection.execute(query)}
+    return found
+
+
+def with_numbers(connection: Connection, project_id: str, numbers: Sequence[int]) -> dict[int, Row[Any]]:
+    """Key and data of items, by number."""
+    columns = select(items.c.number, items.c.key, items.c.data).where(items.c.project_id == project_id)
+    found: dict[int, Row[Any]] = {}
+    for first in range(0, len(numbers), CHUNK):
+        part = list(numbers[first : first + CHUNK])
+        found |= {row.number: row for row in connection.execute(columns.where(items.c.number.in_(part)))}
+    return found
+
+
+def page(connection: Connection, project_id: str, after: int, limit: int) -> Sequence[Any]:
+    """Number, key and data of items behind this number."""
+    query = select(items.c.number, items.c.key, items.c.data).where(
+        items.c.project_id == project_id, items.c.number > after
+    )
+    return connection.execute(query.order_by(items.c.number).limit(limit)).all()
+
+
+def stream_keys(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
+    """Number, key and batch of all items, in their order."""
+    query = select(items.c.number, items.c.key, items.c.batch).where(items.c.project_id == project_id)
+    return iter(connection.execution_options(yield_per=5000).execute(query.order_by(items.c.number)))
+
+
+def stream_features(connection: Connection, project_id: str, start: int, stop: int) -> Iterator[bytes]:
+    """Features of the items from `start` to `stop`, in their order."""
+    query = select(items.c.features).where(
+        items.c.project_id == project_id, items.c.number >= start, items.c.number < stop
+    )
+    return iter(connection.execution_options(yield_per=2000).scalars(query.order_by(items.c.number)))
+
+
+def matching(connection: Connection, project_id: str, fields: dict[str, str | int | float | bool]) -> list[int]:
+    """Numbers of the items whose data has these values; a text is no number, and a number no truth."""
+    query = select(items.c.number).where(items.c.project_id == project_id)
+    if connection.dialect.name == "postgresql":
+        query = query.where(cast(items.c.data, JSONB).contains(fields))
+    else:
+        query = query.where(*(_has(name, value) for name, value in fields.items()))
+    return list(connection.scalars(query))
+
+
+def _has(name: str, value: str | int | float | bool) -> ColumnElement[bool]:
+    """For SQLite, whose paths into JSON take no quotes in a name."""
+    entry = func.json_each(items.c.data).table_valued("key", "value", "type")
+    if isinstance(value, bool):
+        same = entry.c.type == str(value).lower()
+    else:
+        same = (entry.c.value == value) & entry.c.type.in_(["text"] if isinstance(value, str) else ["integer", "real"])
+    return exists().select_from(entry).where(entry.c.key == name, same)
+
+
+def count(connection: Connection, project_id: str) -> int:
+    """How many there are."""
+    query = select(func.count()).select_from(items).where(items.c.project_id == project_id)
+    return int(connection.execute(query).scalar_one())

@@ -1,0 +1,35 @@
+"""Leases: items promised to annotators."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from app.db.tables import leases
+
+
+def add(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Rows of the table."""
+    if rows:
+        connection.execute(insert(leases), rows)
+
+
+def every(connection: Connection, project_id: str) -> Sequence[Row[Any]]:
+    """All leases of a project, run out or not."""
+    return connection.execute(select(leases).where(leases.c.project_id == project_id)).all()
+
+
+def extend(connection: Connection, lease_id: str, expires_at: float) -> None:
+    """Move the end of a lease."""
+    connection.execute(update(leases).where(leases.c.id == lease_id).values(expires_at=expires_at))
+
+
+def remove(connection: Connection, lease_ids: Sequence[str]) -> None:
+    """End leases."""
+    if lease_ids:
+        connection.execute(delete(leases).where(leases.c.id.in_(list(lease_ids))))
+
+
+def remove_expired(connection: Connection, project_id: str, now: float) -> None:
+    """End what has run out."""
+    connection.execute(delete(leases).where(leases.c.project_id == project_id, leases.c.expires_at <= now))

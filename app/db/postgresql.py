@@ -1,0 +1,68 @@
+"""PostgreSQL by psycopg 3: the same promises as SQLite, one writer at a time among them."""
+
+import json
+from functools import partial
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
+
+from app.db.locks import WAIT_SECONDS, AdvisoryOwnership, Turns
+
+OWNER_KEY = 0x61736B6E657874_01  # "asknext", and a number for each use
+WRITER_KEY = 0x61736B6E657874_02
+
+_CONNECTION_OPTIONS = {
+    "application_name": "asknext",
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+}
+# synchronous_commit may have been switched off for the server, the database or the role.
+_ON_CONNECT = (
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+    f"SET lock_timeout = '{WAIT_SECONDS:g}s'",
+)
+
+
+class Postgresql:
+    """The engines for one database of a server."""
+
+    dialect = "postgresql"
+    probe = "SELECT 1"
+    journal = "PostgreSQL with synchronous_commit=on: a commit returns when the server has flushed it to disk"
+
+    def __init__(self, url: URL) -> None:
+        self._url = url.set(drivername="postgresql+psycopg", query={**_CONNECTION_OPTIONS, **url.query})
+        self.turns = Turns()
+        self.writers = _engine(self._url, pool_pre_ping=True, pool_size=1, max_overflow=1)
+        event.listen(self.writers, "begin", _wait_for_turn)
+        self._reading = _engine(self._url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+        self.readers = self._reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    def own(self) -> AdvisoryOwnership:
+        """Own the database."""
+        return AdvisoryOwnership(_engine(self._url, poolclass=NullPool), OWNER_KEY)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._reading.dispose()
+        self.writers.dispose()
+
+
+def _engine(url: URL, **options: Any) -> Engine:
+    engine = create_engine(url, json_serializer=partial(json.dumps, allow_nan=False), hide_parameters=True, **options)
+
+    @event.listens_for(engine, "connect")
+    def set_up(connection: Any, _record: Any) -> None:
+        connection.autocommit = True
+        for statement in _ON_CONNECT:
+            connection.execute(statement)
+        connection.autocommit = False
+
+    return engine
+
+
+def _wait_for_turn(connection: Connection) -> None:
+    """Writers of all processes take turns, so what they read stays true and events commit in their sequence."""
+    connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (WRITER_KEY,))

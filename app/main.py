@@ -1,0 +1,54 @@
+"""The application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.concurrency import run_in_threadpool
+from fastapi.staticfiles import StaticFiles
+
+from app.api import problems
+from app.api.examples import add_examples
+from app.api.middleware import Around
+from app.api.routes import health, items, keys, labels, model, projects
+from app.metrics import Metrics
+from app.services.service import Service
+from app.settings import ServiceSettings
+
+WEB = Path(__file__).parent / "web"
+THREADS = 32  # that wait for the database
+
+
+def create_app(settings: ServiceSettings, service: Service | None = None) -> FastAPI:
+    """The service behind HTTP; it starts and stops with the application."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        app.state.service = service or await run_in_threadpool(Service, settings)
+        app.state.service.start()
+        yield
+        await run_in_threadpool(app.state.service.stop)
+
+    app = FastAPI(
+        title="AskNext",
+        summary="Which item to ask about next, learnt from each label at once",
+        version="1",
+        lifespan=lifespan,
+        redoc_url=None,
+    )
+    app.state.metrics = Metrics(lambda: app.state.service)
+    problems.install(app)
+    add_examples(app)
+    for part in (projects, items, labels, model, keys, health):
+        app.include_router(part.routes)
+    app.mount("/", StaticFiles(directory=WEB, html=True), name="web")
+    app.add_middleware(
+        Around,
+        metrics=app.state.metrics,
+        limit_of=lambda path: settings.max_upload if path.endswith("/import") else settings.max_body,
+        max_requests=settings.max_requests,
+    )
+    return app

@@ -1,0 +1,231 @@
+"""Answers: labels, skips, doubts, retractions and undoing, each an event that is never lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.db import events, leases, projects
+from app.services.clock import now
+from app.services.ledger import Event, Kind, Standing
+from app.services.once import OnceTask
+from app.services.problems import Conflict, Invalid, NotFound
+from app.services.project import MOST_STEPS, Project
+from app.services.questions import Ask, choose_items, described, lease_item
+from app.services.turns import Task
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Somebody's answer on an item: a class, or an action."""
+
+    key: str
+    label: str | None = None
+    action: Kind = "label"
+    note: str | None = None
+    lease: str | None = None
+
+
+@dataclass(kw_only=True)
+class AnswerTask(OnceTask):
+    """Answers of one person, and the next items for them."""
+
+    annotator: str
+    answers: Sequence[Answer]
+    ask: Ask | None = None
+    _learnt: list[tuple[int, bool]] = field(default_factory=list)  # item, drawn at random
+    _new_classes: list[str] = field(default_factory=list)
+    _late: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Every answer must fit before one is written."""
+        self._numbers = [self._item(place, answer) for place, answer in enumerate(self.answers)]
+        self._check_labels()
+
+    def write(self, connection: Connection) -> None:
+        """An event for each."""
+        for item, answer in zip(self._numbers, self.answers, strict=True):
+            self._write(connection, item, answer)
+
+    def learn(self) -> None:
+        """Each item once, however many answers it got."""
+        for name in self._new_classes:
+            self.project.with_model(lambda learner, name=name: learner.add_class(name))  # type: ignore[misc]
+        learnt = dict(self._learnt)
+        if len(learnt) > MOST_STEPS:
+            self.project.learn_all()
+            return
+        for item, drawn in learnt.items():
+            self.project.learn_item(item, drawn=drawn)
+
+    def respond(self) -> dict[str, Any]:
+        """The next items, from the model that has learnt these answers."""
+        if self.ask is not None:
+            self._questions = choose_items(self.project, self.annotator, self.ask)
+        return {"accepted": len(self.answers), "late": self._late} | described(self.project, self._questions)
+
+    def _item(self, place: int, answer: Answer) -> int:
+        item = self.project.numbers.get(answer.key)
+        if item is None:
+            raise NotFound(f"entry {place}: there is no item with this key")
+        if answer.action == "retract" and self.project.ledger.standing(item, self.annotator) is None:
+            raise Conflict(f"entry {place}: you have given no answer on this item that could be retracted")
+        return item
+
+    def _check_labels(self) -> None:
+        classes = self.project.classes
+        can_grow = self.project.settings.open_classes or not classes.names
+        for place, answer in enumerate(self.answers):
+            if answer.action == "label" and classes.number(answer.label or "") is None and not can_grow:
+                names = ", ".join(classes.active()[:20])
+                raise Invalid(f"entry {place}: the label is not a class of this project; there are: {names}")
+
+    def _write(self, connection: Connection, item: int, answer: Answer) -> None:
+        project = self.project
+        ended = project.leases.of_answer(item, self.annotator)
+        if answer.lease is not None and answer.lease not in {lease.id for lease in ended if lease.expires_at > now()}:
+            self._late.append(answer.key)
+        drawn = any(lease.drawn for lease in ended)
+        number = self._class_number(connection, answer.label) if answer.label is not None else None
+        standing = project.ledger.standing(item, self.annotator)
+        kind: Kind = answer.action
+        if kind == "label" and standing is not None and standing.kind == "label":
+            kind = "relabel"
+        write_event(
+            connection,
+            project,
+            Event(0, item, self.annotator, kind, number, predicted_class(project, item), drawn),
+            actor=self.annotator,
+            note=answer.note,
+            request=self._request,
+        )
+        if kind != "comment":
+            leases.remove(connection, [lease.id for lease in ended])
+            for lease in ended:
+                project.end_lease(lease)
+            self._learnt.append((item, drawn))
+
+    def _class_number(self, connection: Connection, name: str) -> int:
+        number = self.project.classes.number(name)
+        if number is None:
+            number = projects.add_class(connection, self.project.id, name)
+            self.project.classes.add(number, name)
+            self.project.revision += 1
+            self._new_classes.append(name)
+        return number
+
+
+@dataclass(kw_only=True)
+class UndoTask(OnceTask):
+    """Take a person's last answer back and give them the item again."""
+
+    annotator: str
+    _item: int | None = None
+
+    def write(self, connection: Connection) -> None:
+        """An event that restores what stood before."""
+        done = self.project.ledger.last_done(self.annotator)
+        if done is None:
+            raise Conflict("there is nothing to undo")
+        self._item = done.item
+        event = restoring(done.item, self.annotator, done.before, undoes=done.sequence)
+        write_event(connection, self.project, event, actor=self.annotator, request=self._request)
+
+    def learn(self) -> None:
+        """As if it had not been said."""
+        if self._item is not None:
+            self.project.learn_item(self._item)
+
+    def respond(self) -> dict[str, Any]:
+        """The item again; a repeat without a first answer gets what the person holds."""
+        if self._item is None:
+            self._questions = choose_items(self.project, self.annotator, Ask(resume=True))
+        else:
+            self._questions = [lease_item(self.project, self.annotator, self._item)]
+        return described(self.project, self._questions)
+
+
+@dataclass
+class RetractTask(Task):
+    """Withdraw labels of an item: one's own; an administrator without one withdraws everybody's."""
+
+    project: Project
+    annotator: str
+    key: str
+    everybody: bool
+
+    def record(self, connection: Connection) -> None:
+        """One event for each label that goes."""
+        item = self.project.numbers.get(self.key)
+        votes = self.project.ledger.votes(item) if item is not None else {}
+        whose = [self.annotator] if self.annotator in votes else list(votes) if self.everybody else []
+        if item is None or not whose:
+            raise NotFound("there is no label of yours on an item with this key")
+        self.item = item
+        for annotator in whose:
+            write_event(connection, self.project, Event(0, item, annotator, "retract"), actor=self.annotator)
+        self._retracted = len(whose)
+
+    def learn(self) -> None:
+        """As if it had not been said."""
+        self.project.learn_item(self.item)
+
+    def choose(self) -> None:
+        """Tell how many went."""
+        self.answer = {"retracted": self._retracted, "model_version": self.project.version}
+
+
+def write_event(
+    connection: Connection,
+    project: Project,
+    event: Event,
+    *,
+    actor: str,
+    note: str | None = None,
+    request: int | None = None,
+) -> None:
+    """Append to the log, and to what the project knows."""
+    values: dict[str, Any] = {
+        "project_id": project.id,
+        "item": event.item,
+        "key_id": event.annotator,
+        "actor_id": actor,
+        "kind": event.kind,
+        "class_number": event.class_number,
+        "predicted": event.predicted,
+        "drawn": event.drawn,
+        "note": note,
+        "undoes": event.undoes,
+        "request_id": request,
+        "created_at": now(),
+    }
+    sequence = events.add(connection, values)
+    project.apply(
+        Event(
+            sequence,
+            event.item,
+            event.annotator,
+            event.kind,
+            event.class_number,
+            event.predicted,
+            event.drawn,
+            event.undoes,
+        )
+    )
+
+
+def restoring(item: int, annotator: str, before: Standing | None, *, undoes: int) -> Event:
+    """The event after which a person's answer is what it was before."""
+    if before is None:
+        return Event(0, item, annotator, "retract", undoes=undoes)
+    kind: Kind = "relabel" if before.kind == "label" else before.kind
+    return Event(0, item, annotator, kind, before.class_number, undoes=undoes)
+
+
+def predicted_class(project: Project, item: int) -> int | None:
+    """What the published model thinks of an item."""
+    model = project.view.model
+    if model is None or item >= len(model.mean) or project.view.n_seen < 2:
+        return None
+    return project.classes.number(model.classes[int(model.mean[item].argmax())])

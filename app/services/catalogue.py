@@ -1,0 +1,108 @@
+"""The list of projects: made, shown, changed, deleted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+
+from app.db import projects
+from app.db.database import Database
+from app.services.class_book import ClassBook
+from app.services.clock import now
+from app.services.ids import new_id
+from app.services.problems import Invalid, NotFound, PreconditionFailed
+from app.services.project import Project
+from app.services.project_settings import ProjectSettings, learner_settings
+from app.services.turns import Task
+
+
+def create(database: Database, name: str, classes: list[str], settings: ProjectSettings) -> dict[str, Any]:
+    """A new project."""
+    _check(settings)
+    project_id = new_id()
+    with database.write() as connection:
+        projects.add(connection, project_id, name, settings.model_dump(), now())
+        for one in classes:
+            projects.add_class(connection, project_id, one)
+        return shown(connection, project_id)
+
+
+def get(database: Database, project_id: str) -> dict[str, Any]:
+    """A project as users see it."""
+    with database.read() as connection:
+        return shown(connection, project_id)
+
+
+def page(database: Database, after: str, limit: int, only: str | None) -> list[dict[str, Any]]:
+    """Some projects, all of them or `only` one."""
+    with database.read() as connection:
+        rows = projects.page(connection, after, limit, only)
+        classes = projects.classes_of(connection, [row.id for row in rows])
+        return [_shown(row, classes.get(row.id, [])) for row in rows]
+
+
+def delete(database: Database, project_id: str) -> None:
+    """Nobody sees it any more; its labels stay in the database."""
+    with database.write() as connection:
+        projects.delete(connection, project_id, now())
+
+
+class ChangeProject(Task):
+    """Another name or other settings, unless somebody else was faster."""
+
+    def __init__(self, project: Project, name: str | None, settings: dict[str, Any], revision: int | None) -> None:
+        self._project, self._name, self._settings, self._revision = project, name, settings, revision
+
+    def record(self, connection: Connection) -> None:
+        """All or nothing."""
+        project = self._project
+        if self._revision is not None and self._revision != project.revision:
+            raise PreconditionFailed("the project was changed in the meantime: get it again")
+        merged = project.settings.model_dump() | self._settings
+        try:
+            settings = ProjectSettings.model_validate(merged)
+        except ValidationError as error:
+            where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
+            raise Invalid(f"settings: {where}") from error
+        _check(settings)
+        if settings.columns != project.settings.columns and project.keys:
+            raise Invalid("columns cannot be changed once there are items")
+        name = self._name or project.name
+        projects.change(connection, project.id, name=name, settings=settings.model_dump())
+        self.model_changed = settings.model() != project.settings.model()
+        self._all_labels = settings.consensus != project.settings.consensus
+        project.name, project.settings, project.revision = name, settings, project.revision + 1
+        project.recount()
+        self.answer = shown(connection, project.id)
+
+    def learn(self) -> None:
+        """Another rule for votes changes labels."""
+        if self._all_labels:
+            self._project.learn_all()
+
+
+def shown(connection: Connection, project_id: str) -> dict[str, Any]:
+    """A project with its classes."""
+    row = projects.get(connection, project_id)
+    if row is None:
+        raise NotFound("there is no such project")
+    return _shown(row, projects.all_classes(connection, project_id))
+
+
+def _shown(row: Any, classes: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "classes": ClassBook.of(classes).active(),
+        "settings": row.settings,
+        "revision": row.revision,
+        "created_at": row.created_at,
+    }
+
+
+def _check(settings: ProjectSettings) -> None:
+    try:
+        learner_settings(settings.model())
+    except ValueError as error:
+        raise Invalid(f"settings: {error}") from error

@@ -1,0 +1,71 @@
+"""Imports: a file is stored, then read in the background, portion by portion."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.services.answers import Answer, AnswerTask
+from app.services.item_files import Format, Portion, read_portions
+from app.services.job_runner import Progress
+from app.services.pool import AddItems
+from app.services.problems import Invalid
+from app.services.project import Project
+from app.services.service import Running
+from app.services.training import train
+from app.services.turns import LATER
+
+
+@dataclass(frozen=True)
+class Import:
+    """A file to be read, and whose labels they are, if labels in it count."""
+
+    path: Path
+    form: Format
+    index_base: int = 1
+    annotator: str | None = None
+
+
+def run_import(running: Running, wanted: Import, progress: Progress) -> dict[str, Any]:
+    """Add all items, then build the model once: its levels should know all of them."""
+    project, writer = running.project, running.writer
+    added = unchanged = labelled = 0
+    running.imports += 1
+    try:
+        for portion in read_portions(wanted.path, wanted.form, wanted.index_base):
+            progress.tell(portion.read, portion.total, f"{added + unchanged} items read")
+            if not portion.rows:
+                continue
+            if wanted.annotator is not None:
+                _check_labels(project, portion)
+            task = AddItems(project, [row.item for row in portion.rows], portion.width, teach=False)
+            answer = writer.do(task, LATER)
+            added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
+            labelled += _label(running, wanted, portion)
+    finally:
+        wanted.path.unlink(missing_ok=True)
+        running.imports -= 1
+        if added:
+            train(project, writer, progress, tune=False)
+    return {"added": added, "unchanged": unchanged, "labelled": labelled}
+
+
+def _check_labels(project: Project, portion: Portion) -> None:
+    """Before the items are stored: they come with their labels or not at all."""
+    known = set(project.classes.names.values())
+    can_grow = project.settings.open_classes or not known
+    for row in portion.rows:
+        if row.label is None or row.label in known:
+            continue
+        if not can_grow:
+            raise Invalid("a label in the file is not a class of this project; with open_classes it may be a new one")
+        if not row.label or len(row.label) > 200 or "\0" in row.label:
+            raise Invalid("labels are texts of 1 to 200 characters without NUL")
+
+
+def _label(running: Running, wanted: Import, portion: Portion) -> int:
+    if wanted.annotator is None:
+        return 0
+    answers = [Answer(row.item.key, row.label) for row in portion.rows if row.label is not None]
+    if answers:
+        running.writer.do(AnswerTask(project=running.project, annotator=wanted.annotator, answers=answers), LATER)
+    return len(answers)

@@ -1,0 +1,156 @@
+"""Items: how they come into a project."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from app.db import items, projects
+from app.services import features
+from app.services.clock import now
+from app.services.problems import Conflict, Invalid
+from app.services.project import Project
+from app.services.turns import Task
+from core import OnlineLearner
+from core._types import Table
+from core.checks import check_not_negative
+
+MOST_COLUMNS = 10_000_000
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """An item as it is stored."""
+
+    key: str
+    features: bytes
+    data: dict[str, Any] | None = None
+
+
+@dataclass
+class AddItems(Task):
+    """Store items; those with a known key and the same features change nothing.
+
+    The model learns of them at once, unless `teach` leaves that to a training that follows.
+    """
+
+    project: Project
+    new: Sequence[NewItem]
+    width: int | None  # columns, where the caller knows
+    teach: bool = True
+    _added: list[NewItem] = field(default_factory=list)
+    _begun: OnlineLearner | None = None
+
+    def record(self, connection: Connection) -> None:
+        """All items or none."""
+        project = self.project
+        known = items.with_keys(connection, project.id, [item.key for item in self.new])
+        fresh: dict[str, NewItem] = {}
+        for place, item in enumerate(self.new):
+            twin = fresh[item.key].features if item.key in fresh else getattr(known.get(item.key), "features", None)
+            if twin is None:
+                fresh[item.key] = item
+            elif bytes(twin) != item.features:
+                raise Conflict(f"entry {place}: an item with this key and other features is there already")
+        self._added = list(fresh.values())
+        if self._added:
+            width = self._checked_width()
+            self._check_readable(width)
+            if project.width is None:
+                projects.set_width(connection, project.id, width)
+                project.width = width
+            self._store(connection)
+        self.answer = {"added": len(self._added), "unchanged": len(self.new) - len(self._added)}
+
+    def learn(self) -> None:
+        """More items in the model."""
+        if not (self._added and self.teach):
+            return
+        project = self.project
+        if self._begun is not None:
+            project.learner, project.made_with = self._begun, project.settings.model()
+        else:
+            table = self._table(project.width or 1)
+            project.with_model(lambda learner: _append(learner, table, project))
+
+    def _checked_width(self) -> int:
+        project = self.project
+        needed = max(features.n_columns(item.features for item in self._added), self.width or 0)
+        width: int = project.width or project.settings.columns or max(needed, 1)
+        if needed < width and self.width is not None:
+            raise Invalid(f"rows have {self.width} columns where the project has {width}: they must have as many")
+        if needed > width:
+            raise Invalid(
+                f"an item has {needed} columns where the project has {width}; set columns when you create a project "
+                "whose first items may not fill all of them"
+            )
+        return width
+
+    def _check_readable(self, width: int) -> None:
+        """Only what the model can read is stored."""
+        project = self.project
+        try:
+            if not self.teach and project.keys:  # a portion of a file: no time to build a model of it
+                if project.settings.kernel == "hik" and not project.settings.complement:
+                    check_not_negative(self._table(width))
+            elif not project.keys:
+                self._begun = project.begin_model(self._table(width))
+            elif project.learner is not None and len(project.learner) == len(project.keys):
+                project.learner.check_items(self._table(width))
+        except ValueError as error:
+            if not (project.keys and project.settings.kernel == "auto" and self._needs_another_kernel(width)):
+                raise Invalid(f"these items cannot be used: {error}") from error
+            self.teach = False
+
+    def _needs_another_kernel(self, width: int) -> bool:
+        """Whether a model with another kernel could read them: the next training chooses one for all items."""
+        try:
+            self.project.begin_model(self._table(width))
+        except ValueError:
+            return False
+        return True
+
+    def _store(self, connection: Connection) -> None:
+        project = self.project
+        batch = project.batches[-1] + 1 if project.batches else 0
+        rows = []
+        for item in self._added:
+            number = project.add_key(item.key, batch)
+            rows.append(
+                {
+                    "project_id": project.id,
+                    "number": number,
+                    "key": item.key,
+                    "batch": batch,
+                    "features": item.features,
+                    "data": item.data,
+                    "created_at": now(),
+                }
+            )
+        items.add(connection, rows)
+        project.grow()
+
+    def _table(self, width: int) -> Table:
+        return features.table([item.features for item in self._added], width)
+
+
+def _append(learner: OnlineLearner, table: Table, project: Project) -> None:
+    if len(learner) == len(project.keys) - table.shape[0]:  # else it comes in with the training that brings the rest
+        learner.add_items(table)
+
+
+def sparse_row(indices: Sequence[int], values: Sequence[float]) -> bytes:
+    """Checked sparse features."""
+    if len(indices) != len(values):
+        raise Invalid(f"{len(indices)} indices and {len(values)} values: there must be as many of both")
+    places = np.asarray(indices, dtype=np.int64)
+    if len(places) and (places.min() < 0 or places.max() >= MOST_COLUMNS or len(np.unique(places)) < len(places)):
+        raise Invalid(f"indices must be different whole numbers from 0 to {MOST_COLUMNS - 1}")
+    return features.encode(places, np.asarray(values, dtype=np.float64))
+
+
+def dense_row(values: Sequence[float]) -> bytes:
+    """Checked dense features."""
+    return features.encode(np.arange(len(values)), np.asarray(values, dtype=np.float64))

@@ -1,0 +1,79 @@
+"""Predictions: of items from the published state, of other rows by the learner itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.services import features
+from app.services.problems import Conflict, Invalid, NotFound
+from app.services.project import Project, View
+from app.services.turns import Task
+from core._types import Floats, Table
+from core.posterior import probit
+
+
+@dataclass
+class PredictRows(Task):
+    """Means and variances of rows that need not be items."""
+
+    project: Project
+    table: Table
+
+    def choose(self) -> None:
+        """By the model as it is."""
+        learner = self.project.learner
+        if learner is None or not len(learner) or not learner.classes:
+            raise Conflict("there is no model yet: it needs items and classes")
+        try:
+            mean, variance = learner.moments(self.table)
+        except ValueError as error:
+            raise Invalid(f"these rows cannot be predicted: {error}") from error
+        if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
+            raise Invalid("these rows cannot be predicted: their values are too large")
+        self.answer = {
+            "model_version": self.project.version,
+            "degraded": self.project.degraded is not None,
+            "predictions": predictions(tuple(learner.classes), mean, variance, learner.noise),
+        }
+
+
+def readable(project: Project, rows: Sequence[features.Given]) -> Table:
+    """Rows of a request as a table."""
+    try:
+        return features.table_of(rows, project.width or 0)
+    except ValueError as error:
+        raise Invalid(str(error)) from error
+
+
+def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
+    """Of items by their numbers, from the published state: nobody waits for anybody."""
+    model = view.model
+    if model is None or not model.classes:
+        raise Conflict("there is no model yet: it needs items and classes")
+    for place, number in enumerate(numbers):
+        if number is None or number >= len(model.mean):
+            raise NotFound(f"entry {place}: there is no item with this key in the model")
+    rows = np.array(numbers, dtype=np.int64)
+    return {
+        "model_version": view.version,
+        "degraded": view.degraded is not None,
+        "predictions": predictions(model.classes, model.mean[rows], model.variance[rows], model.noise),
+    }
+
+
+def predictions(classes: tuple[str, ...], mean: Floats, variance: Floats, noise: float) -> list[dict[str, Any]]:
+    """For each row: the best class, all probabilities and means, and the variance."""
+    probabilities = probit(mean, variance + noise)
+    return [
+        {
+            "label": classes[best],
+            "probabilities": dict(zip(classes, p, strict=True)),
+            "mean": dict(zip(classes, m, strict=True)),
+            "variance": v,
+        }
+        for best, p, m, v in zip(
+            mean.argmax(axis=1).tolist(), probabilities.tolist(), mean.tolist(), variance.tolist(), strict=True
+        )
+    ]

@@ -1,0 +1,266 @@
+"""What a project holds in memory: a cache of its rows in the database. Only its writer thread touches it."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from app.db import events, items, leases, projects
+from app.db.database import Database
+from app.services import features
+from app.services.class_book import ClassBook
+from app.services.lease_book import Lease, LeaseBook
+from app.services.ledger import Event, Ledger, consensus
+from app.services.project_settings import ProjectSettings, learner_settings
+from core import OnlineLearner, Published
+from core._types import Table
+
+log = logging.getLogger(__name__)
+
+MOST_STEPS = 100  # new labels that are learnt one by one
+
+
+@dataclass(frozen=True)
+class View:
+    """What readers see: the last published state of the model, and what it was made of."""
+
+    version: int = 0
+    sequence: int = 0  # of the last event that the model knows
+    n_items: int = 0
+    n_labels: int = 0
+    n_seen: int = 0  # classes with labels
+    model: Published | None = None
+    degraded: str | None = None
+
+
+class Project:
+    """Settings, classes, item keys, answers, leases, and the learner."""
+
+    def __init__(self, database: Database, project_id: str) -> None:
+        self.database = database
+        self.id = project_id
+        self.learner: OnlineLearner | None = None
+        self.degraded: str | None = None
+        self.fallbacks = 0  # times the model failed
+        self.advice: list[dict[str, Any]] = []  # of the last training
+        self.made_with: dict[str, Any] = {}  # the settings of the learner
+        self.training_id = 0  # the training that the learner comes from
+        self.trained_labels = 0  # labels it was trained on
+        self.view = View()
+        self.stale = True
+        self.keys: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.batches: list[int] = []
+        self.turn_answers: dict[int, Any] = {}  # by request, for repeats within a turn
+
+    def reload(self) -> None:
+        """Read everything again, but for the learner."""
+        with self.database.read() as connection:
+            self._load_settings(connection)
+            known = len(self.keys)
+            for row in items.stream_keys(connection, self.id):
+                if row.number >= known:
+                    self.add_key(row.key, row.batch)
+            self.ledger = Ledger()
+            for row in events.stream(connection, self.id):
+                self.ledger.apply(event_of(row))
+            self.leases = LeaseBook.of(leases.every(connection, self.id))
+        self.recount()
+        self.stale = False
+
+    def recount(self) -> None:
+        """Which items may be given to somebody, from scratch."""
+        self._free = np.ones(len(self.keys), dtype=bool)
+        for item in {*self.ledger.standings, *self.leases.items()}:
+            self._touch(item)
+
+    def _touch(self, item: int) -> None:
+        taken = len(set(self.ledger.votes(item)) | self.leases.holders(item))
+        self._free[item] = taken < self.settings.overlap and not self.ledger.is_unsure(item)
+
+    def apply(self, event: Event) -> None:
+        """An event that was written."""
+        self.ledger.apply(event)
+        self._touch(event.item)
+
+    def add_lease(self, lease: Lease) -> None:
+        """An item is promised."""
+        self.leases.add(lease)
+        self._touch(lease.item)
+
+    def end_lease(self, lease: Lease) -> None:
+        """An item is answered or given back."""
+        self.leases.remove(lease.id)
+        self._touch(lease.item)
+
+    def _load_settings(self, connection: Connection) -> None:
+        row = projects.get(connection, self.id)
+        if row is None:
+            raise LookupError(f"project {self.id} is gone")
+        self.name, self.revision, self.width = row.name, row.revision, row.width
+        self.settings = ProjectSettings.model_validate(row.settings)
+        self.classes = ClassBook.of(projects.all_classes(connection, self.id))
+
+    def add_key(self, key: str, batch: int) -> int:
+        """The number of a new item."""
+        number = len(self.keys)
+        self.keys.append(key)
+        self.batches.append(batch)
+        self.numbers[key] = number
+        return number
+
+    def grow(self) -> None:
+        """New items are free."""
+        self._free = np.concatenate([self._free, np.ones(len(self.keys) - len(self._free), dtype=bool)])
+
+    def before_turn(self) -> None:
+        """A commit that failed leaves memory ahead of the database."""
+        self.turn_answers.clear()
+        if self.stale:
+            del self.keys[items_in(self) :]
+            self.numbers = {key: number for number, key in enumerate(self.keys)}
+            del self.batches[len(self.keys) :]
+            self.reload()
+            self.learn_all()
+
+    def after_turn(self, committed: bool) -> None:
+        """Publish, or remember that memory is not to be trusted."""
+        self.stale = self.stale or not committed
+        if not self.stale:
+            self.with_model(lambda _: self.publish())
+            if self.learner is None:  # or it broke in publishing: readers are to see that
+                self.publish()
+
+    def publish(self) -> None:
+        """Let readers see what is there now."""
+        model = None
+        if self.learner is not None and len(self.learner):
+            model = self.view.model
+            if model is None or model.version != self.learner.version:
+                model = self.learner.publish()
+        labels = model.labels[model.labels >= 0] if model is not None else ()
+        n_seen = len(np.unique(labels))
+        self.view = View(self.version, self.ledger.sequence, len(self.keys), len(labels), n_seen, model, self.degraded)
+
+    @property
+    def version(self) -> int:
+        """Grows with whatever may change the model, and is the same after a restart."""
+        n_batches = self.batches[-1] + 1 if self.batches else 0
+        return int(self.ledger.sequence + n_batches + self.training_id + self.revision)
+
+    def votes(self, item: int) -> dict[str, int]:
+        """The class each person chose, in the order they chose, merged classes resolved."""
+        return {who: self.classes.resolve(number) for who, number in self.ledger.votes(item).items()}
+
+    def wanted(self, item: int) -> tuple[str, float] | None:
+        """What the model should have learnt of an item: class and doubt."""
+        agreed = consensus(self.votes(item), self.settings.consensus)
+        return None if agreed is None else (self.classes.name(agreed[0]), agreed[1])
+
+    def all_wanted(self) -> "Labels":
+        """Of every item, in the order of their last answers."""
+        labels = {item: self.wanted(item) for item in self.ledger.standings}
+        return {item: label for item, label in labels.items() if label is not None}
+
+    def learn_item(self, item: int, *, drawn: bool = False) -> None:
+        """Bring the model up to date with the answers on an item."""
+        label = self.wanted(item)
+
+        def change(learner: OnlineLearner) -> None:
+            if item >= len(learner):
+                return  # it comes in with the next training
+            if label is not None:
+                learner.label(item, label[0], doubt=label[1], drawn=drawn)
+            elif learner.labels[item] >= 0:
+                learner.retract(item)
+
+        self.with_model(change)
+
+    def learn_all(self) -> None:
+        """Bring the model up to date with all answers."""
+        self.with_model(lambda learner: reconcile(learner, self.all_wanted()))
+
+    def with_model(self, change: Callable[[OnlineLearner], None]) -> None:
+        """Change the model; if it breaks, go on without: labels are safe, and questions are drawn at random."""
+        if self.learner is None:
+            return
+        try:
+            change(self.learner)
+            _check_numbers(self.learner)
+        except Exception as error:
+            log.exception("the model of project %s broke", self.id)
+            self.fallbacks += 1
+            self.learner, self.degraded = None, f"the model broke ({type(error).__name__}) and is being built again"
+
+    def begin_model(self, x: Table) -> OnlineLearner:
+        """A learner of the first items; a ValueError says what cannot be read."""
+        learner = OnlineLearner(learner_settings(self.settings.model()), self.classes.active())
+        learner.add_items(x)
+        return learner
+
+    def load_table(self, start: int, stop: int) -> Table:
+        """Features of items, from the database."""
+        with self.database.read() as connection:
+            return features.table(items.stream_features(connection, self.id, start, stop), self.width or 1)
+
+    def open_items(self, annotator: str, time: float) -> NDArray[np.bool_]:
+        """Which items this person may be asked about."""
+        for lease in self.leases.expired(time):
+            self.end_lease(lease)
+        free = self._free.copy()
+        free[self.ledger.answered(annotator)] = False
+        free[[lease.item for lease in self.leases.of_annotator(annotator)]] = False
+        return free
+
+
+Labels = dict[int, tuple[str, float]]
+"""Class and doubt of items."""
+
+
+def differences(learner: OnlineLearner, wanted: Labels) -> dict[int, tuple[str, float] | None]:
+    """What a learner should be told to come to these labels; None for a retraction."""
+    known = learner.labelling()
+    have = {item: (name, known.doubts[item]) for item, name in known.labels.items()}
+    gone: dict[int, tuple[str, float] | None] = dict.fromkeys(have.keys() - wanted.keys())
+    return gone | {item: label for item, label in wanted.items() if item < len(learner) and have.get(item) != label}
+
+
+def reconcile(learner: OnlineLearner, wanted: Labels) -> None:
+    """Bring a learner to these labels: item by item, or many new ones at once."""
+    changes = differences(learner, wanted)
+    known = learner.labelling().labels
+    new = {item: label for item, label in changes.items() if label is not None and item not in known}
+    if len(new) > MOST_STEPS:
+        learner.label_many({i: name for i, (name, _) in new.items()}, {i: doubt for i, (_, doubt) in new.items()})
+        changes = {item: label for item, label in changes.items() if item not in new}
+    for item, label in changes.items():
+        if label is None:
+            learner.retract(item)
+        else:
+            learner.label(item, label[0], doubt=label[1])
+
+
+def _check_numbers(learner: OnlineLearner) -> None:
+    """Features of 1e150 can be read, yet their products cannot be held."""
+    if len(learner):
+        with np.errstate(all="ignore"):
+            total = learner.variance.sum() + learner.mean.sum()
+        if not np.isfinite(total):
+            raise FloatingPointError("the posterior holds numbers that are not finite")
+
+
+def items_in(project: Project) -> int:
+    """How many items of a project the database has."""
+    with project.database.read() as connection:
+        return items.count(connection, project.id)
+
+
+def event_of(row: Any) -> Event:
+    """A row of the log."""
+    return Event(
+        row.sequence, row.item, row.key_id, row.kind, row.class_number, row.predicted, bool(row.drawn), row.undoes
+    )

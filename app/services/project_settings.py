@@ -1,0 +1,80 @@
+"""What an owner of a project can set."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.services.strategies import Strategy
+from core import Settings
+
+Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
+
+
+class Known(BaseModel):
+    """Nothing that is not known: one error however many strange names there are, which are not repeated."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known(cls, value: Any) -> Any:
+        if isinstance(value, dict) and not value.keys() <= cls.model_fields.keys():
+            raise ValueError(f"there is a name that is not known; known are {', '.join(cls.model_fields)}")
+        return value
+
+
+class ModelSettings(Known):
+    """What the model is made of; a change trains it anew."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kernel: Literal["auto", "hik", "rbf", "linear"] = Field(
+        "auto", description="auto compares all of them by leave-one-out error and says which won"
+    )
+    transform: Literal["power", "exp"] | None = Field(None, description="of histogram values; only with kernel hik")
+    eta: Positive = Field(1.0, description="parameter of the transform")
+    noise: Positive = Field(0.1, description="variance of the noise on a label, where tuning starts")
+    bias: Annotated[float, Field(ge=0, le=1e12)] = Field(1.0, description="variance of the constant term")
+    complement: bool = Field(False, description="for features that are not histograms; only with kernel hik")
+    levels: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto"] | None = Field(
+        "auto", description="distinct values a column may have; null keeps all"
+    )
+    balance: bool = Field(False, description="more noise for larger classes, against imbalance")
+    gamma: Positive | Literal["scale"] = Field("scale", description="of the RBF kernel")
+    tune: Literal["loo", "evidence"] = Field("loo", description="what hyperparameters are chosen by")
+
+
+class ProjectSettings(ModelSettings):
+    """All settings of a project, with their defaults."""
+
+    columns: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+        None, description="feature columns; by default as many as the first items have"
+    )
+    strategy: Strategy = Field("unc", description="how the next item is chosen")
+    explore: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.05, description="share of items drawn at random, which keeps the estimates of accuracy honest"
+    )
+    overlap: Annotated[int, Field(ge=1, le=50)] = Field(1, description="people who label each item")
+    consensus: Literal["majority", "latest", "agreed"] = Field(
+        "majority",
+        description="what the model learns when people differ: the class most people chose (of equal ones the one "
+        "named last), the one named last, or nothing until all agree",
+    )
+    lease_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
+        600.0, description="how long an item is promised to the person it was given to"
+    )
+    open_classes: bool = Field(False, description="whether a label may name a new class")
+    retrain: Literal["auto", "off"] = Field(
+        "auto", description="train in the background when labels have grown by half"
+    )
+
+    def model(self) -> dict[str, Any]:
+        """The part that the model is made of."""
+        return self.model_dump(include=set(ModelSettings.model_fields))
+
+
+def learner_settings(model: dict[str, Any]) -> Settings:
+    """Checked settings of the learner; a ValueError says what does not go together."""
+    settings = Settings(**model)
+    settings.check()
+    return settings

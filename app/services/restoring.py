@@ -1,0 +1,133 @@
+"""The model of a project from its snapshot, or from its items, answers and last training."""
+
+import io
+import logging
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.db import jobs
+from app.services.project import Project, reconcile
+from app.services.project_settings import learner_settings
+from core import Labelling, OnlineLearner, Parameters
+from core.labelling import TrackRecord
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+
+
+def restore_model(project: Project, folder: Path) -> None:
+    """Give the project its learner back; its rows must have been read."""
+    training = last_training(project)
+    project.training_id = training.id if training else 0
+    project.trained_labels = training.report["labels"] if training else 0
+    if not project.keys:
+        return
+    try:
+        learner = _from_snapshot(project, path_of(project, folder)) or build(project, training)
+        for start, stop in batches(project, len(learner)):
+            learner.add_items(project.load_table(start, stop))
+        reconcile(learner, project.all_wanted())
+        project.learner, project.degraded = learner, None
+        project.made_with = project.settings.model()
+    except Exception as error:
+        log.exception("the model of project %s could not be restored", project.id)
+        project.degraded = f"the model could not be restored ({type(error).__name__})"
+
+
+def build(project: Project, training: Any) -> OnlineLearner:
+    """From scratch, as the last training left it: the same levels and parameters; labels are for `reconcile`."""
+    parameters, first = Parameters(), next(iter(batches(project, 0)))[1]
+    if training is not None:
+        first = training.at_item
+        if training.parameters["model"] == project.settings.model():
+            parameters = parameters_of(training.parameters)
+    record = TrackRecord(project.ledger.foretold)
+    labelling = Labelling(tuple(project.classes.active()), parameters=parameters, record=record)
+    return OnlineLearner.build(learner_settings(project.settings.model()), project.load_table(0, first), labelling)
+
+
+def batches(project: Project, start: int) -> list[tuple[int, int]]:
+    """Items from `start` on in the portions they came in: levels depend on them."""
+    ends = [i for i in range(start + 1, len(project.keys)) if project.batches[i] != project.batches[i - 1]]
+    edges = [start, *ends, len(project.keys)]
+    return [(a, b) for a, b in pairwise(edges) if a < b]
+
+
+def last_training(project: Project) -> Any:
+    """The newest row of the table, or None."""
+    with project.database.read() as connection:
+        return jobs.last_training(connection, project.id)
+
+
+def parameters_of(stored: dict[str, Any]) -> Parameters:
+    """From what `stored_parameters` gave."""
+    theta = stored["theta"]
+    return Parameters(stored["kernel"], stored["decided_at"], None if theta is None else tuple(theta))
+
+
+def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> dict[str, Any]:
+    """As JSON, with the settings they belong to."""
+    theta = None if parameters.theta is None else list(parameters.theta)
+    return {
+        "model": project_model,
+        "kernel": parameters.kernel,
+        "decided_at": parameters.decided_at,
+        "theta": theta,
+    }
+
+
+def path_of(project: Project, folder: Path) -> Path:
+    """Where the snapshot of a project is."""
+    return folder / f"{project.id}.npz"
+
+
+def take_snapshot(project: Project) -> dict[str, np.ndarray[Any, Any]] | None:
+    """Arrays to be written by any thread; None without a model."""
+    if project.learner is None or not len(project.learner):
+        return None
+    return {
+        **project.learner.state(refit=False),
+        "format": np.array(FORMAT),
+        "training_id": np.array(project.training_id),
+        "model": np.array(repr(sorted(project.settings.model().items()))),
+        "class_numbers": np.array(sorted(project.classes.names), dtype=np.int64),
+    }
+
+
+def write_snapshot(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    """All or nothing: a file under another name, synced, then renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
+    """None if there is none, or none that fits the settings, training and classes of today."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            arrays = dict(file.items())
+        fits = (
+            int(arrays["format"]) == FORMAT
+            and int(arrays["training_id"]) == project.training_id
+            and str(arrays["model"]) == repr(sorted(project.settings.model().items()))
+            and arrays["class_numbers"].tolist() == sorted(project.classes.names)
+        )
+        if not fits:
+            return None
+        arrays["classes"] = np.array(project.classes.active(), dtype=np.str_)
+        learner = OnlineLearner.restore(learner_settings(project.settings.model()), arrays)
+    except FileNotFoundError:
+        return None
+    except Exception:
+        log.warning("the snapshot of project %s cannot be used; the model is built from the log", project.id)
+        return None
+    return learner if len(learner) <= len(project.keys) else None

@@ -1,0 +1,246 @@
+"""The service: one process that owns the models of a database."""
+
+import logging
+import queue
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.db import jobs, projects
+from app.db.database import Database, DatabaseUnavailable
+from app.db.migrate import is_current, migrate
+from app.services import training
+from app.services.access import Access
+from app.services.clock import now
+from app.services.job_runner import JobRunner, Work
+from app.services.problems import NotFound, Unavailable
+from app.services.project import Project
+from app.services.restoring import path_of, restore_model, take_snapshot, write_snapshot
+from app.services.turns import LATER, Task, Writer
+from app.settings import ServiceSettings
+from core import compile_all
+
+log = logging.getLogger(__name__)
+
+TRY_AGAIN = 60.0  # seconds after a training that failed
+WATCH_EVERY = 1.0
+
+
+@dataclass
+class Running:
+    """A project in memory, its writer, and what is going on in the background."""
+
+    project: Project
+    writer: Writer
+    training: str | None = None  # the job
+    imports: int = 0  # that are running
+    failed_at: float = -TRY_AGAIN
+    snapshot_at: float = 0.0
+    snapshot_of: int = 0  # version
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass
+class TakeSnapshot(Task):
+    """The model as arrays, between two turns."""
+
+    project: Project
+
+    def choose(self) -> None:
+        """Cheap: arrays are shared, not copied."""
+        self.answer = self.project.version, take_snapshot(self.project)
+
+
+class Service:
+    """Start it, ask it for projects, stop it."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self.database = Database(settings.database_url)
+        try:
+            self.database.own(settings.data_dir)
+            if not is_current(self.database):
+                migrate(self.database)
+            with self.database.write() as connection:
+                jobs.fail_unfinished(connection, "the service stopped while the job ran", now())
+            for left in self.uploads.glob("*.upload"):  # their jobs have just been given up
+                left.unlink()
+        except BaseException:
+            self.database.close()
+            raise
+        self.access = Access(self.database)
+        self.jobs = JobRunner(self.database, settings.job_threads)
+        self._running: dict[str, Running] = {}
+        self._due: queue.SimpleQueue[Running | None] = queue.SimpleQueue()
+        self._loading = threading.Lock()
+        self.stopping = threading.Event()
+        self.restored = 0
+        self._all_restored = False
+        with self.database.read() as connection:
+            self._to_restore = projects.every_id(connection)
+        self._restorer = threading.Thread(target=self._restore_all, name="restorer", daemon=True)
+        self._watcher = threading.Thread(target=self._watch, name="watcher", daemon=True)
+
+    @property
+    def snapshots(self) -> Path:
+        """The folder of snapshots."""
+        return self.settings.data_dir / "snapshots"
+
+    @property
+    def uploads(self) -> Path:
+        """The folder of uploaded files that wait to be read."""
+        return self.settings.data_dir / "uploads"
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every model is back."""
+        return self._all_restored and not self.stopping.is_set()
+
+    @property
+    def n_to_restore(self) -> int:
+        """Projects that were there at the start."""
+        return len(self._to_restore)
+
+    def check_database(self) -> None:
+        """Raise DatabaseUnavailable unless the database answers and its models are ours."""
+        self.database.ping()
+        if not self.database.still_owned():
+            raise DatabaseUnavailable("another process may own the models by now")
+
+    def start(self) -> None:
+        """Restore the models, and look after them."""
+        self._restorer.start()
+        self._watcher.start()
+
+    def stop(self) -> None:
+        """Finish what was begun, leave snapshots, let go."""
+        self.stopping.set()
+        self._due.put(None)  # the watcher need not wait
+        self._restorer.join()
+        self._watcher.join()
+        self.jobs.stop()
+        for running in list(self._running.values()):
+            running.writer.stop()
+            self._write_snapshot(running, running.project.version, take_snapshot(running.project))
+        self.database.close()
+
+    def in_memory(self, project_id: str) -> Running | None:
+        """A project that needs no waiting."""
+        return self._running.get(project_id)
+
+    def running(self, project_id: str) -> Running:
+        """A project that is not deleted, restored if need be."""
+        found = self._running.get(project_id)
+        if found is not None:
+            return found
+        with self.database.read() as connection:
+            if projects.get(connection, project_id) is None:
+                raise NotFound("there is no such project")
+        if not self.is_ready:
+            raise Unavailable("the service is starting; models are being restored", retry_after=2)
+        return self.open(project_id)
+
+    def every_running(self) -> list[Running]:
+        """All projects in memory."""
+        return list(self._running.values())
+
+    def forget(self, project_id: str) -> None:
+        """A project was deleted."""
+        running = self._running.pop(project_id, None)
+        if running is not None:
+            running.writer.stop()
+
+    def look_after(self, running: Running) -> None:
+        """Train where that is due; costs nothing where it is not."""
+        if running.training is None and not running.imports and training.is_due(running.project):
+            self._due.put(running)
+
+    def train(self, running: Running, *, tune: bool, wanted: bool = True) -> str | None:
+        """A training job; one at a time for each project. Without being `wanted`, not too soon after one failed."""
+        with running.lock:
+            if running.training is not None or self.stopping.is_set():
+                return running.training
+            too_soon = time.monotonic() < running.failed_at + TRY_AGAIN
+            if not wanted and (too_soon or not training.is_due(running.project)):
+                return None
+            running.training = self.jobs.start(running.project.id, "train", self._training(running, tune))
+            return running.training
+
+    def _training(self, running: Running, tune: bool) -> Work:
+        def work(progress: Any) -> dict[str, Any]:
+            try:
+                return training.train(running.project, running.writer, progress, tune=tune)
+            except BaseException:
+                running.failed_at = time.monotonic()
+                raise
+            finally:
+                with running.lock:  # not before train() has written it down
+                    running.training = None
+
+        return work
+
+    def open(self, project_id: str) -> Running:
+        """Read a project and restore its model, if that was not done yet."""
+        with self._loading:
+            found = self._running.get(project_id)
+            if found is None:
+                project = Project(self.database, project_id)
+                project.reload()
+                restore_model(project, self.snapshots)
+                project.publish()
+                writer = Writer(project_id, self.database, project.before_turn, project.after_turn)
+                found = self._running[project_id] = Running(project, writer, snapshot_of=project.version)
+        return found
+
+    def _restore_all(self) -> None:
+        compile_all()
+        for project_id in self._to_restore:
+            while not self.stopping.is_set():
+                try:
+                    self.open(project_id)
+                    break
+                except DatabaseUnavailable:
+                    self.stopping.wait(1.0)
+                except LookupError:  # deleted in the meantime
+                    break
+                except Exception:
+                    log.exception("project %s could not be restored", project_id)
+                    break
+            self.restored += 1
+        self._all_restored = True
+
+    def _watch(self) -> None:
+        """Trainings that are due, and snapshots of what has changed, when there is time."""
+        while not self.stopping.is_set():
+            with suppress(queue.Empty):
+                self._begin_training(self._due.get(timeout=WATCH_EVERY))
+            for running in self.every_running():
+                due = time.monotonic() >= running.snapshot_at + self.settings.snapshot_seconds
+                if due and running.project.view.version != running.snapshot_of and not running.writer.waiting:
+                    try:
+                        self._write_snapshot(running, *running.writer.do(TakeSnapshot(running.project), LATER))
+                    except Exception:
+                        log.exception("the snapshot of project %s could not be written", running.project.id)
+
+    def _begin_training(self, running: Running | None) -> None:
+        """The watcher goes on if the database does not take the job: the next label makes the training due again."""
+        try:
+            if running is not None:
+                self.train(running, tune=True, wanted=False)
+        except Exception:
+            log.exception("a training could not be begun")
+
+    def _write_snapshot(self, running: Running, version: int, arrays: dict[str, Any] | None) -> None:
+        """A snapshot only makes the next start fast: without room for it all goes on, and a stop is a stop."""
+        running.snapshot_at = time.monotonic()
+        if arrays is None:
+            return
+        try:
+            write_snapshot(path_of(running.project, self.snapshots), arrays)
+            running.snapshot_of = version
+        except OSError:
+            log.exception("the snapshot of project %s could not be written", running.project.id)

@@ -1,0 +1,159 @@
+"""Training: in the background, on what is known when it begins, then caught up and put in place in one turn."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.db import jobs
+from app.services.clock import now
+from app.services.job_runner import Progress
+from app.services.problems import Conflict
+from app.services.project import Labels, Project, differences, reconcile
+from app.services.project_settings import learner_settings
+from app.services.restoring import batches, stored_parameters
+from app.services.turns import LATER, Task, Writer
+from core import Labelling, OnlineLearner, Parameters
+from core.labelling import TrackRecord
+
+FIRST_TRAINING = 10  # labels
+GROWTH = 1.5  # of the labels, from one training to the next
+CLOSE = 3  # labels behind which the last few are learnt while people wait
+
+
+class Outdated(Conflict):
+    """What was trained does not fit any more: begin again."""
+
+
+@dataclass
+class Material:
+    """What a training starts from."""
+
+    model: dict[str, Any]
+    labelling: Labelling
+    n_items: int
+    sequence: int
+
+
+@dataclass
+class TakeMaterial(Task):
+    """Copy what is known now."""
+
+    project: Project
+
+    def choose(self) -> None:
+        """Labels by name, with the parameters of today."""
+        project, learner = self.project, self.project.learner
+        labels = project.all_wanted()
+        parameters, record = Parameters(), TrackRecord(project.ledger.foretold)
+        if learner is not None and len(learner) and project.made_with == project.settings.model():
+            known = learner.labelling()
+            parameters, record = known.parameters, known.record
+        labelling = Labelling(
+            tuple(project.classes.active()),
+            {item: name for item, (name, _) in labels.items()},
+            {item: doubt for item, (_, doubt) in labels.items()},
+            parameters,
+            record,
+        )
+        self.answer = Material(project.settings.model(), labelling, len(project.keys), project.ledger.sequence)
+
+
+@dataclass
+class TakeLabels(Task):
+    """What the model should know now."""
+
+    project: Project
+
+    def choose(self) -> None:
+        """Classes may have changed, too."""
+        self.answer = self.project.classes.active(), self.project.all_wanted()
+
+
+@dataclass
+class PutInPlace(Task):
+    """Make the trained learner the project's."""
+
+    project: Project
+    learner: OnlineLearner
+    material: Material
+    advice: list[dict[str, Any]]
+
+    def record(self, connection: Connection) -> None:
+        """A restart builds the same model from this row."""
+        _check_classes(self.learner, self.project.classes.active())
+        if self.material.model != self.project.settings.model():
+            raise Outdated("the settings were changed during the training")
+        report = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
+        parameters = self.learner.labelling().parameters
+        row = {
+            "project_id": self.project.id,
+            "at_event": self.material.sequence,
+            "at_item": self.material.n_items,
+            "parameters": stored_parameters(self.material.model, parameters),
+            "report": report,
+            "created_at": now(),
+        }
+        self._training_id = jobs.add_training(connection, row)
+        self.answer = report | {"parameters": asdict(parameters)}
+
+    def learn(self) -> None:
+        """Catch up with the last few changes."""
+        project = self.project
+        project.learner, project.degraded = self.learner, None
+        project.training_id = self._training_id
+        project.trained_labels = len(self.material.labelling.labels)
+        project.made_with, project.advice = self.material.model, self.advice
+        for name in project.classes.active()[len(self.learner.classes) :]:
+            self.learner.add_class(name)
+        for start, stop in batches(project, len(self.learner)):
+            self.learner.add_items(project.load_table(start, stop))
+        project.learn_all()
+        self.learner.remember(project.ledger.foretold)
+        choice = self.learner.publish().choice
+        if choice is not None:
+            self.answer["choice"] = str(choice)
+
+
+def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -> dict[str, Any]:
+    """The whole of it, in the thread of a job; the writer is needed for moments only."""
+    material: Material = writer.do(TakeMaterial(project), LATER)
+    if not material.n_items:
+        return {"labels": 0, "items": 0}
+    progress.tell(0, None, "reading items")
+    x = project.load_table(0, material.n_items)
+    settings = learner_settings(material.model)
+    progress.tell(0, None, "training")
+    learner = OnlineLearner.build(settings, x, material.labelling, train=tune, on_step=progress.step)
+    try:
+        while _catch_up(learner, *writer.do(TakeLabels(project), LATER)) > CLOSE:
+            progress.step()
+        advice = [asdict(advice) for advice in learner.advice()]
+        return dict(writer.do(PutInPlace(project, learner, material, advice), LATER))
+    except Outdated:
+        return train(project, writer, progress, tune=tune)
+
+
+def _catch_up(learner: OnlineLearner, names: list[str], wanted: Labels) -> int:
+    """Learn what came in while training, and tell how much it was."""
+    _check_classes(learner, names)
+    for name in names[len(learner.classes) :]:
+        learner.add_class(name)
+    left = len(differences(learner, wanted))
+    reconcile(learner, wanted)
+    return left
+
+
+def _check_classes(learner: OnlineLearner, names: list[str]) -> None:
+    if names[: len(learner.classes)] != learner.classes:
+        raise Outdated("classes were renamed or merged during the training")
+
+
+def is_due(project: Project) -> bool:
+    """Whether labels have grown enough since the last training, or the model is broken or lacks items."""
+    view = project.view
+    n_known = len(view.model.mean) if view.model is not None else 0
+    if view.degraded is not None or n_known < view.n_items:
+        return True
+    grown = view.n_labels >= max(FIRST_TRAINING, GROWTH * project.trained_labels) and view.n_seen > 1
+    return grown and project.settings.retrain == "auto"

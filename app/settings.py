@@ -1,0 +1,42 @@
+"""Settings of the service, from the environment: ASKNEXT_ and the name in capitals."""
+
+import os
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class ServiceSettings(BaseSettings):
+    """All of them have defaults that are safe on one's own machine."""
+
+    model_config = SettingsConfigDict(env_prefix="ASKNEXT_", frozen=True)
+
+    host: str = Field("127.0.0.1", description="address to listen on; only this machine by default")
+    port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 takes a free one")
+    data_dir: Path = Field(Path("asknext-data"), description="folder for the SQLite file, snapshots and uploads")
+    database: str | None = Field(
+        None, description="URL of the database; by default SQLite in the data folder (postgresql://user@host/name)"
+    )
+    admin_key: str | None = Field(
+        None,
+        min_length=20,
+        description="an administrator's key, for containers; by default one is made and printed once",
+    )
+    demo: bool = Field(False, description="make a small project to try, if there is none (`make serve` does)")
+    max_body: int = Field(8 * 2**20, ge=1024, description="bytes of a JSON body")
+    max_upload: int = Field(4 * 2**30, ge=1024, description="bytes of an uploaded file")
+    max_requests: int = Field(512, ge=1, description="requests at once; more are told to try again (503)")
+    job_threads: int = Field(2, ge=1, le=64, description="threads for training and imports")
+    snapshot_seconds: float = Field(30.0, ge=0.1, description="least time between two snapshots of a model")
+    log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
+
+    @property
+    def database_url(self) -> str:
+        """The URL in use."""
+        return self.database or f"sqlite:///{self.data_dir.resolve() / 'asknext.db'}"
+
+    @property
+    def cores(self) -> int:
+        """Cores that this process may use."""
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
