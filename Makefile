@@ -2,17 +2,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test bench campaign lint clean
+.PHONY: serve test torture bench campaign lint clean
 
 serve: $(VENV)/ready
-	$(BIN)/asknext serve
+	$(BIN)/asknext serve --demo
 
 # The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
 test: lint
 	$(BIN)/pytest
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "not jit" tests/core --cov --cov-fail-under=95
 
+# Kills, full disks and load at full length; `make test` has short forms of all of it.
+torture: $(VENV)/ready
+	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability -s --durations=0
+
 bench: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
 	$(BIN)/python -m tests.benchmarks
 
 # Learning curves on real data beside scikit-activeml: make campaign DATA=folder-of-npz-files

@@ -1,5 +1,6 @@
 """What the README shows works when it is pasted."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -7,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.services.project_settings import ProjectSettings
+from app.settings import ServiceSettings
 from core import GPHIKClassifier
+from tests.app.live import ADMIN, Process, in_thread
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -18,7 +22,7 @@ def blocks(language):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("code", [code for code in blocks("python") if "app.client" not in code])
 def test_python_examples(code, capsys):
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
@@ -46,16 +50,46 @@ def test_commands_are_known_to_make(command):
     assert done.returncode == 0, done.stderr
 
 
-def test_serve_says_that_it_is_to_come():
-    done = subprocess.run([ROOT / ".venv/bin/asknext", "serve"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "not part of this version" in done.stdout
-
-
 def test_every_argument_is_documented():
     rows = [line.split("|")[1] for line in README.splitlines() if line.startswith("| `")]
     documented = set(re.findall(r"`(\w+)`", "".join(rows)))
     assert set(GPHIKClassifier().get_params()) <= documented
+
+
+@pytest.mark.jit
+def test_the_walk_with_the_client(tmp_path, capsys):
+    code = next(code for code in blocks("python") if "app.client" in code)
+    with in_thread(None, tmp_path) as (address, _):
+        exec(compile(code.replace("http://127.0.0.1:8000", address), "README.md", "exec"), {"key": ADMIN})
+    assert "'cat': " in capsys.readouterr().out
+
+
+@pytest.mark.jit
+def test_the_walk_with_curl(tmp_path):
+    script = next(block for block in blocks("sh") if "curl" in block)
+    server = Process(None, tmp_path).start()
+    try:
+        script = script.replace("http://127.0.0.1:8000", server.address).replace("curl -s", "curl -sS --fail-with-body")
+        environment = os.environ | {"KEY": ADMIN}
+        done = subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, text=True, check=False)
+    finally:
+        server.stop()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '"added":4' in done.stdout
+    assert '"accepted":2' in done.stdout
+    assert '"label":"dog"' in done.stdout
+    assert "a.jpg,cat" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [(ServiceSettings, lambda name: f"ASKNEXT_{name.upper()}"), (ProjectSettings, str)],
+    ids=["service", "project"],
+)
+def test_every_setting_is_documented(model, form):
+    for name, field in model.model_fields.items():
+        default = "" if field.default is None else f"`{field.default}`"
+        assert f"| `{form(name)}` | {default} | {field.description} |" in README
 
 
 def test_the_two_commands_come_first():

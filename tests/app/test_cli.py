@@ -1,10 +1,16 @@
+import subprocess
+import sys
+from typing import get_args
+
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from app.cli import app
-from app.data_files import read_task
+from app.commands.labelled_files import read_task
+from app.services.strategies import Strategy
+from core.queries import STRATEGIES
 
 X = np.random.default_rng(0).random((80, 3)).round(3)
 Y = np.where(X[:, 0] > X[:, 1], "left", "right")
@@ -21,12 +27,6 @@ def files(folder):
     (folder / "table.csv").write_text("a,b,c,label\n" + "\n".join(rows))
     dump_svmlight_file(X, (Y == "left").astype(int), str(folder / "sparse.svmlight"))
     return [folder / name for name in ("whole.npz", "split.npz", "table.csv", "sparse.svmlight")]
-
-
-def test_serve_says_that_it_is_not_there_yet():
-    result = run("serve")
-    assert result.exit_code == 1
-    assert "not part of this version" in result.output
 
 
 def test_help_names_the_commands():
@@ -91,3 +91,13 @@ def test_bad_arrays_and_strategies(tmp_path):
     result = run("simulate", tmp_path / "whole.npz", "--strategies", "best")
     assert result.exit_code == 2
     assert "no strategy" in result.output
+
+
+def test_help_does_not_wait_for_what_it_does_not_need():
+    code = "import sys, app.cli; print(sorted({'numba', 'sklearn', 'fastapi'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_strategy_of_the_learner_can_be_named():
+    assert set(get_args(Strategy)) == set(STRATEGIES)

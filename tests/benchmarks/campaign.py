@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from app.data_files import read_task
+from app.commands.labelled_files import read_task
 from core import _jit
 from core.simulation import Task, default_settings, play
 

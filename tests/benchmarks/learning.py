@@ -54,7 +54,7 @@ def pool():
     order = np.random.default_rng(0).permutation(len(y))
     for item in order[:500]:
         learner.label(int(item), str(y[item]))
-    codes = learner._pool.rows.codes.nbytes + learner._pool.rows.starts.nbytes
+    codes = learner._labelled.pool.rows.codes.nbytes + learner._labelled.pool.rows.starts.nbytes
     results = learner.mean.nbytes + learner.variance.nbytes
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     spent = [timed(lambda i=i: learner.label(int(i), str(y[i]))) for i in order[500:540]]

@@ -1,0 +1,32 @@
+"""What tests do to a database."""
+
+from sqlalchemy import func, insert, select, text
+
+from app.db.tables import events, projects
+
+
+def add_project(connection, name="p"):
+    connection.execute(insert(projects).values(id=name, name=name, settings={"a": [1]}, created_at=1.5))
+
+
+def add_event(connection, project="p", **values):
+    row = {
+        "project_id": project,
+        "item": 0,
+        "key_id": "k",
+        "actor_id": "k",
+        "kind": "label",
+        "drawn": False,
+        "created_at": 2.5,
+    }
+    connection.execute(insert(events).values(row | values))
+
+
+def count(connection, table):
+    return connection.scalar(select(func.count()).select_from(table))
+
+
+def kill_sessions(database, which):
+    with database.read() as connection:
+        sessions = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND "
+        return connection.execute(text(sessions + which)).all()

@@ -1,0 +1,102 @@
+"""Real servers for tests: in a thread of this process, or in a process of their own that can be killed."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httpx
+import uvicorn
+
+from app.main import create_app
+from app.services.service import Service
+from app.settings import ServiceSettings
+
+ADMIN = "ask_" + "a" * 43
+
+
+@contextmanager
+def in_thread(url, data_dir, **options):
+    """(address, service) of a server that shares this process."""
+    settings = ServiceSettings(database=url, data_dir=data_dir, admin_key=ADMIN, **options)
+    service = Service(settings)
+    service.access.first_key(ADMIN)
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(create_app(settings, service), log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    try:
+        wait_until_ready(address)
+        yield address, service
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+def wait_until_ready(address, seconds=60.0):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            if httpx.get(f"{address}/health/ready").status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        if time.monotonic() > end:
+            raise TimeoutError(f"{address} is not ready")
+        time.sleep(0.05)
+
+
+@dataclass
+class Process:
+    """`asknext serve` in a process of its own."""
+
+    url: str | None
+    data_dir: object
+    environment: dict = field(default_factory=dict)
+    port: int = 0
+
+    def start(self, *, ready=True):
+        command = [sys.executable, "-m", "app", "serve", "--port", str(self.port), "--data-dir", str(self.data_dir)]
+        if self.url is not None:
+            command += ["--database", self.url]
+        environment = os.environ | {"ASKNEXT_ADMIN_KEY": ADMIN, "PYTHONUNBUFFERED": "1"} | self.environment
+        self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        self.lines = []
+        for line in self.process.stderr:
+            self.lines.append(line)
+            found = re.search(r"Listening on (http://[^\s/]+:(\d+))", line)
+            if found:
+                self.address, self.port = found[1], int(found[2])
+                break
+        else:
+            self.process.wait()
+            raise RuntimeError("".join(self.lines))
+        self._reader = threading.Thread(target=lambda: self.lines.extend(self.process.stderr), daemon=True)
+        self._reader.start()
+        if ready:
+            wait_until_ready(self.address)
+        return self
+
+    def kill(self):
+        self.process.kill()
+        self.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def wait(self):
+        code = self.process.wait(60)
+        self._reader.join()
+        self.process.stderr.close()
+        return code

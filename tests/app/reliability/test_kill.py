@@ -1,0 +1,90 @@
+"""D1: the service is killed in the midst of work, again and again."""
+
+import random
+import shutil
+import sqlite3
+import time
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import make_url
+
+from tests.app.reliability.people import Books, Crowd, Site
+from tests.app.reliability.servers import scaled
+
+N_ITEMS = scaled(300, 2000)
+PEOPLE = scaled(8, 16)
+ROUNDS = scaled(3, 83)  # each with a kill under load
+CHECK_EVERY = scaled(1, 3)  # rounds after which the model is looked at; two of three times there is a kill more
+POSTS = scaled(200, 10_000)
+
+
+def integrity(url, folder):
+    """Looks at a copy, so that the service finds the file as the kill left it."""
+    file = make_url(url).database
+    folder.mkdir()
+    for suffix in ("", "-wal"):
+        shutil.copy(file + suffix, folder / f"copy.db{suffix}")
+    connection = sqlite3.connect(folder / "copy.db")
+    answer = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    connection.close()
+    shutil.rmtree(folder)
+    return answer
+
+
+def wait_for(file, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not file.exists():
+        assert time.monotonic() < end, f"there is no {file}"
+        time.sleep(0.05)
+
+
+def check_model(server, site, books, snapshot):
+    """What the model says before it goes it says after it is back: from a new snapshot, an old one, or none."""
+    site.wait_until_quiet()
+    file = Path(server.data_dir) / "snapshots" / f"{site.project}.npz"
+    if snapshot == "old":
+        wait_for(file)
+        old = file.read_bytes()
+        for key in site.keys[:5]:
+            books.post(site, 0, f"{len(books.posted)}", key, site.label_of(key))
+        site.wait_until_quiet()
+    before, top = site.predictions(), site.top()
+    if snapshot == "new":
+        assert server.stop() == 0
+        wait_for(file)
+    else:
+        server.kill()
+        file.unlink(missing_ok=True)
+    if snapshot == "old":
+        file.write_bytes(old)
+    server.start()
+    after, top_after = site.predictions(), site.top()
+    assert np.abs(after - before).max() < 1e-8
+    assert np.abs(top_after[1] - top[1]).max() < 1e-8
+    assert top_after[0] == top[0]
+
+
+def test_nothing_is_lost_by_a_kill(serve, database_url, tmp_path):
+    server = serve(database_url, {"ASKNEXT_SNAPSHOT_SECONDS": "0.1"})
+    rng, books, snapshots = random.Random(20), Books(), cycle(("old", "none", "new"))
+    with Site(server.address, N_ITEMS, PEOPLE) as site:
+        turn = 0
+        while turn < ROUNDS or len(books.posted) < POSTS:
+            turn += 1
+            with Crowd(site, books, seed=turn):
+                time.sleep(rng.uniform(0.05, 1.0))
+                server.kill()
+            assert books.unanswered
+            if database_url.startswith("sqlite"):
+                assert integrity(database_url, tmp_path / "copy") == "ok"
+            server.start()
+            books.check(site)
+            for note in rng.sample(books.unanswered, len(books.unanswered) // 2):
+                assert books.repeat(site, note).status_code in {201, 422}  # some name a class that is none
+            books.check(site)
+            if turn % CHECK_EVERY == 0:
+                check_model(server, site, books, next(snapshots))
+                books.check(site)
+    assert len(books.answers) > POSTS / 2

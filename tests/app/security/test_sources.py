@@ -1,0 +1,78 @@
+"""S5 and S3 in the sources: nothing that runs what it reads, nothing that fetches, plain arrays only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SOURCES = sorted(path for folder in ("app", "core", "migrations") for path in (ROOT / folder).rglob("*.py"))
+RUNNING = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "dbm", "yaml", "imp"}
+CALLS = {"eval", "exec", "compile", "__import__", "read_pickle", "to_pickle"}
+FETCHING = {"httpx", "requests", "aiohttp", "urllib", "urllib3", "http", "ftplib", "smtplib", "telnetlib", "socket"}
+SERVING = ("app/api", "app/services", "app/db", "core")  # the command line may talk to a server
+
+
+def tree(path):
+    return ast.parse(path.read_text(), str(path))
+
+
+def imported(path):
+    """Top-level names of all modules that a file imports."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield (node.module or "").partition(".")[0]
+
+
+def calls(path):
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call):
+            yield node
+
+
+def name_of(call):
+    return getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+
+
+def test_there_are_sources():
+    assert len(SOURCES) > 50
+    assert {path.relative_to(ROOT).parts[0] for path in SOURCES} == {"app", "core", "migrations"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_runs_what_it_reads(path):
+    assert not RUNNING & set(imported(path))
+    for call in calls(path):
+        plain = not isinstance(call.func, ast.Attribute) or call.func.attr not in ("compile",)  # re.compile is fine
+        assert not (name_of(call) in CALLS and plain), f"{path}:{call.lineno}"
+        keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+        if name_of(call) in ("load", "loadz") and getattr(getattr(call.func, "value", None), "id", "") in (
+            "np",
+            "numpy",
+        ):
+            assert getattr(keywords.get("allow_pickle"), "value", None) is False, f"{path}:{call.lineno}"
+        assert getattr(keywords.get("allow_pickle"), "value", False) is False
+        assert getattr(keywords.get("shell"), "value", False) is False
+
+
+def test_arrays_are_read_somewhere():
+    """Else the rule about np.load would prove nothing."""
+    assert sum("np.load(" in path.read_text() for path in SOURCES) >= 2
+
+
+def test_what_serves_cannot_fetch():
+    for path in SOURCES:
+        if str(path.relative_to(ROOT)).startswith(SERVING):
+            assert not FETCHING & set(imported(path)), path
+
+
+def test_the_rules_find_what_they_look_for(tmp_path):
+    bad = tmp_path / "bad.py"
+    for line in ("import pickle", "from yaml import load", "eval('1')", "np.load(f)", "np.load(f, allow_pickle=True)"):
+        bad.write_text(line)
+        with pytest.raises(AssertionError):
+            test_nothing_runs_what_it_reads(bad)
+    bad.write_text("import re\nre.compile('a')\nnp.load(f, allow_pickle=False)")
+    test_nothing_runs_what_it_reads(bad)
