@@ -1,6 +1,6 @@
 """What a learner knows besides its items and settings: with them it makes the same model again."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,13 +36,16 @@ class TrackRecord:
     guesses: Indices = field(default_factory=nothing)  # predicted class of each item, 20 to 40 labels ago
     later_guesses: Indices = field(default_factory=nothing)  # and less long ago
 
-    def before_label(self, item: int, number: int, means: Floats, n_labels: int, *, drawn: bool) -> "TrackRecord":
-        """An item is about to get its first label: what do the means (items x M; none without classes) say?"""
+    def before_labels(
+        self, numbers: Mapping[int, int], means: Floats, n_labels: int, drawn: Collection[int]
+    ) -> "TrackRecord":
+        """Items are about to get their first labels: what do the means (items x M; none without classes) say?"""
         record = self
-        if n_labels % COMPARE_EVERY == 0:
+        if (n_labels - 1) // COMPARE_EVERY < (n_labels + len(numbers) - 1) // COMPARE_EVERY:
             record = replace(record, guesses=self.later_guesses, later_guesses=best_class(means))
-        if drawn and len(means):
-            record = replace(record, foretold={item: int(means[item].argmax() == number), **self.foretold})
+        if len(means):
+            told = {item: int(means[item].argmax() == number) for item, number in numbers.items() if item in drawn}
+            record = replace(record, foretold={**told, **self.foretold})
         return record
 
 

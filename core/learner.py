@@ -1,6 +1,6 @@
 """OnlineLearner: the one door the service uses. Items in, labels in, the next question out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -104,42 +104,39 @@ class OnlineLearner:
         A second label for an item replaces the first. Names may be new. Say `drawn` of items that were drawn at random:
         what the model thought of them before tells how good it is.
         """
-        self._check_item(item)
-        _checked_name(name)
-        if not (np.isfinite(doubt) and doubt > 0.0):
-            raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
+        if item not in self._labelled.learnt:
+            self.label_many({item: name}, {item: doubt}, drawn=[item] if drawn else ())
+            return
+        self._check_label(item, name, doubt)
         with self._all_or_nothing():
-            number = self._number(name)
-            if item in self._labelled.learnt:
-                self._labelled.relabel(item, number, doubt)
-            else:
-                means, n = self._class_means, len(self._labelled.learnt)
-                self._record = self._record.before_label(item, number, means, n, drawn=drawn)
-                self._labelled.learn(item, number, doubt)
+            self._labelled.relabel(item, self._number(name), doubt)
         self.version += 1
 
     def label_many(
-        self, labels: Mapping[int, str], doubts: Mapping[int, float] | None = None, *, refresh: bool = True
+        self,
+        labels: Mapping[int, str],
+        doubts: Mapping[int, float] | None = None,
+        *,
+        drawn: Collection[int] = (),
+        refresh: bool = True,
     ) -> None:
-        """Labels of many items that have none yet, at the cost of one fit; all of them are learnt or none.
+        """Labels of items that have none yet, at less than the cost of one by one; all of them are learnt or none.
 
         Without `refresh` the pool is left behind, for a caller who changes more before looking at it.
         """
+        doubts = {item: (doubts or {}).get(item, 1.0) for item in labels}
         known = set(self._labelled.learnt)
         for item, name in labels.items():
-            self._check_item(item)
-            _checked_name(name)
+            self._check_label(item, name, doubts[item])
             if item in known:
                 raise ValueError(f"item {item} has a label already")
         if not labels:
             return
-        items = np.array(list(labels), dtype=np.int64)
-        factors = np.array([(doubts or {}).get(int(item), 1.0) for item in items])
         with self._all_or_nothing():
-            numbers = np.array([self._number(name) for name in labels.values()], dtype=np.int64)
-            self._labelled.learn_many(items, numbers, factors)
-            if refresh:
-                self._labelled.refresh()
+            numbers = {item: self._number(name) for item, name in labels.items()}
+            self._record = self._record.before_labels(numbers, self._class_means, len(known), drawn)
+            learn = self._labelled.learn if refresh else self._labelled.learn_unseen
+            learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
 
     def retract(self, item: int) -> None:
@@ -364,6 +361,12 @@ class OnlineLearner:
             self.__dict__ = before
             self.classes = classes
             raise
+
+    def _check_label(self, item: int, name: str, doubt: float) -> None:
+        self._check_item(item)
+        _checked_name(name)
+        if not (np.isfinite(doubt) and doubt > 0.0):
+            raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
 
     def _check_item(self, item: int) -> None:
         if not 0 <= item < len(self._labelled):

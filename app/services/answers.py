@@ -11,7 +11,7 @@ from app.services.clock import now
 from app.services.ledger import Event, Kind, Standing
 from app.services.once import OnceTask
 from app.services.problems import Conflict, Invalid, NotFound
-from app.services.project import MOST_STEPS, Project
+from app.services.project import Project
 from app.services.questions import Ask, choose_items, described, lease_item
 from app.services.turns import Task
 
@@ -34,7 +34,6 @@ class AnswerTask(OnceTask):
     annotator: str
     answers: Sequence[Answer]
     ask: Ask | None = None
-    _learnt: list[tuple[int, bool]] = field(default_factory=list)  # item, drawn at random
     _new_classes: list[str] = field(default_factory=list)
     _late: list[str] = field(default_factory=list)
 
@@ -49,15 +48,9 @@ class AnswerTask(OnceTask):
             self._write(connection, item, answer)
 
     def learn(self) -> None:
-        """Each item once, however many answers it got."""
+        """Classes that nobody has named before."""
         for name in self._new_classes:
             self.project.with_model(lambda learner, name=name: learner.add_class(name))  # type: ignore[misc]
-        learnt = dict(self._learnt)
-        if len(learnt) > MOST_STEPS:
-            self.project.learn_all()
-            return
-        for item, drawn in learnt.items():
-            self.project.learn_item(item, drawn=drawn)
 
     def respond(self) -> dict[str, Any]:
         """The next items, from the model that has learnt these answers."""
@@ -104,7 +97,6 @@ class AnswerTask(OnceTask):
             leases.remove(connection, [lease.id for lease in ended])
             for lease in ended:
                 project.end_lease(lease)
-            self._learnt.append((item, drawn))
 
     def _class_number(self, connection: Connection, name: str) -> int:
         number = self.project.classes.number(name)
@@ -132,11 +124,6 @@ class UndoTask(OnceTask):
         event = restoring(done.item, self.annotator, done.before, undoes=done.sequence)
         write_event(connection, self.project, event, actor=self.annotator, request=self._request)
 
-    def learn(self) -> None:
-        """As if it had not been said."""
-        if self._item is not None:
-            self.project.learn_item(self._item)
-
     def respond(self) -> dict[str, Any]:
         """The item again; a repeat without a first answer gets what the person holds."""
         if self._item is None:
@@ -162,14 +149,9 @@ class RetractTask(Task):
         whose = [self.annotator] if self.annotator in votes else list(votes) if self.everybody else []
         if item is None or not whose:
             raise NotFound("there is no label of yours on an item with this key")
-        self.item = item
         for annotator in whose:
             write_event(connection, self.project, Event(0, item, annotator, "retract"), actor=self.annotator)
         self._retracted = len(whose)
-
-    def learn(self) -> None:
-        """As if it had not been said."""
-        self.project.learn_item(self.item)
 
     def choose(self) -> None:
         """Tell how many went."""

@@ -1,7 +1,7 @@
 """What a project holds in memory: a cache of its rows in the database. Only its writer thread touches it."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,6 @@ from core import OnlineLearner, Published
 from core._types import Table
 
 log = logging.getLogger(__name__)
-
-MOST_STEPS = 100  # new labels that are learnt one by one
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,7 @@ class Project:
         self.numbers: dict[str, int] = {}
         self.batches: list[int] = []
         self.turn_answers: dict[int, Any] = {}  # by request, for repeats within a turn
+        self._changed: dict[int, bool] = {}  # items with answers that the model does not know; whether drawn at random
 
     def reload(self) -> None:
         """Read everything again, but for the learner."""
@@ -85,7 +84,9 @@ class Project:
     def apply(self, event: Event) -> None:
         """An event that was written."""
         self.ledger.apply(event)
-        self._touch(event.item)
+        if event.kind != "comment":
+            self._changed[event.item] = event.drawn
+            self._touch(event.item)
 
     def add_lease(self, lease: Lease) -> None:
         """An item is promised."""
@@ -120,6 +121,7 @@ class Project:
     def before_turn(self) -> None:
         """A commit that failed leaves memory ahead of the database."""
         self.turn_answers.clear()
+        self._changed.clear()
         if self.stale:
             del self.keys[items_in(self) :]
             self.numbers = {key: number for number, key in enumerate(self.keys)}
@@ -166,23 +168,16 @@ class Project:
         labels = {item: self.wanted(item) for item in self.ledger.standings}
         return {item: label for item, label in labels.items() if label is not None}
 
-    def learn_item(self, item: int, *, drawn: bool = False) -> None:
-        """Bring the model up to date with the answers on an item."""
-        label = self.wanted(item)
-
-        def change(learner: OnlineLearner) -> None:
-            if item >= len(learner):
-                return  # it comes in with the next training
-            if label is not None:
-                learner.label(item, label[0], doubt=label[1], drawn=drawn)
-            elif learner.labels[item] >= 0:
-                learner.retract(item)
-
-        self.with_model(change)
+    def learn_answers(self) -> None:
+        """Bring the model up to date with the answers of a turn."""
+        if self._changed:
+            wanted = {item: self.wanted(item) for item in self._changed}
+            drawn = {item for item, drawn in self._changed.items() if drawn}
+            self.with_model(lambda learner: tell(learner, wanted, drawn))
 
     def learn_all(self) -> None:
         """Bring the model up to date with all answers."""
-        self.with_model(lambda learner: reconcile(learner, self.all_wanted()))
+        self.with_model(lambda learner: tell(learner, differences(learner, self.all_wanted())))
 
     def with_model(self, change: Callable[[OnlineLearner], None]) -> None:
         """Change the model; if it breaks, go on without: labels are safe, and questions are drawn at random."""
@@ -220,28 +215,33 @@ class Project:
 Labels = dict[int, tuple[str, float]]
 """Class and doubt of items."""
 
+Changes = Mapping[int, tuple[str, float] | None]
+"""The same, and None for items that have no label any more."""
 
-def differences(learner: OnlineLearner, wanted: Labels) -> dict[int, tuple[str, float] | None]:
-    """What a learner should be told to come to these labels; None for a retraction."""
+
+def differences(learner: OnlineLearner, wanted: Labels) -> Changes:
+    """What a learner should be told to come to these labels."""
     known = learner.labelling()
     have = {item: (name, known.doubts[item]) for item, name in known.labels.items()}
-    gone: dict[int, tuple[str, float] | None] = dict.fromkeys(have.keys() - wanted.keys())
-    return gone | {item: label for item, label in wanted.items() if item < len(learner) and have.get(item) != label}
+    gone: Changes = dict.fromkeys(have.keys() - wanted.keys())
+    return {**gone, **{i: label for i, label in wanted.items() if i < len(learner) and have.get(i) != label}}
 
 
-def reconcile(learner: OnlineLearner, wanted: Labels) -> None:
-    """Bring a learner to these labels: item by item, or many new ones at once."""
-    changes = differences(learner, wanted)
-    known = learner.labelling().labels
-    new = {item: label for item, label in changes.items() if label is not None and item not in known}
-    if len(new) > MOST_STEPS:
-        learner.label_many({i: name for i, (name, _) in new.items()}, {i: doubt for i, (_, doubt) in new.items()})
-        changes = {item: label for item, label in changes.items() if item not in new}
+def tell(learner: OnlineLearner, changes: Changes, drawn: Collection[int] = ()) -> None:
+    """First labels all at once, other changes item by item; items it does not have come with the next training."""
+    has_label = learner.labels >= 0
+    names: dict[int, str] = {}
+    doubts: dict[int, float] = {}
     for item, label in changes.items():
-        if label is None:
-            learner.retract(item)
-        else:
+        if item >= len(learner):
+            continue
+        if label is not None and not has_label[item]:
+            names[item], doubts[item] = label
+        elif label is not None:
             learner.label(item, label[0], doubt=label[1])
+        elif has_label[item]:
+            learner.retract(item)
+    learner.label_many(names, doubts, drawn=drawn)
 
 
 def _check_numbers(learner: OnlineLearner) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from app.db import jobs
-from app.services.project import Project, reconcile
+from app.services.project import Project, differences, tell
 from app.services.project_settings import learner_settings
 from core import Labelling, OnlineLearner, Parameters
 from core.labelling import TrackRecord
@@ -31,7 +31,7 @@ def restore_model(project: Project, folder: Path) -> None:
         learner = _from_snapshot(project, path_of(project, folder)) or build(project, training)
         for start, stop in batches(project, len(learner)):
             learner.add_items(project.load_table(start, stop))
-        reconcile(learner, project.all_wanted())
+        tell(learner, differences(learner, project.all_wanted()))
         project.learner, project.degraded = learner, None
         project.made_with = project.settings.model()
     except Exception as error:
@@ -40,7 +40,7 @@ def restore_model(project: Project, folder: Path) -> None:
 
 
 def build(project: Project, training: Any) -> OnlineLearner:
-    """From scratch, as the last training left it: the same levels and parameters; labels are for `reconcile`."""
+    """From scratch, as the last training left it: the same levels and parameters; labels are for others to tell."""
     parameters, first = Parameters(), next(iter(batches(project, 0)))[1]
     if training is not None:
         first = training.at_item

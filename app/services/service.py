@@ -192,7 +192,7 @@ class Service:
                 project.reload()
                 restore_model(project, self.snapshots)
                 project.publish()
-                writer = Writer(project_id, self.database, project.before_turn, project.after_turn)
+                writer = Writer(project)
                 found = self._running[project_id] = Running(project, writer, snapshot_of=project.version)
         return found
 

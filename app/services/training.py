@@ -9,7 +9,7 @@ from app.db import jobs
 from app.services.clock import now
 from app.services.job_runner import Progress
 from app.services.problems import Conflict
-from app.services.project import Labels, Project, differences, reconcile
+from app.services.project import Labels, Project, differences, tell
 from app.services.project_settings import learner_settings
 from app.services.restoring import batches, stored_parameters
 from app.services.turns import LATER, Task, Writer
@@ -139,9 +139,9 @@ def _catch_up(learner: OnlineLearner, names: list[str], wanted: Labels) -> int:
     _check_classes(learner, names)
     for name in names[len(learner.classes) :]:
         learner.add_class(name)
-    left = len(differences(learner, wanted))
-    reconcile(learner, wanted)
-    return left
+    changes = differences(learner, wanted)
+    tell(learner, changes)
+    return len(changes)
 
 
 def _check_classes(learner: OnlineLearner, names: list[str]) -> None:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection
 
@@ -27,8 +27,9 @@ class Task:
     """What the writer does for a caller, in steps that it takes for all tasks of a turn together.
 
     `record` writes what must not be lost; it may change what the project holds in memory, since that is read again
-    from the database when the commit fails. `learn` tells the model, `choose` looks at the model that has learnt
-    everything, and `settle` writes what may be lost. The caller gets `answer`.
+    from the database when the commit fails. `learn` changes the model; then it learns the answers of all tasks at once.
+    `choose` looks at the model that has learnt everything, and `settle` writes what may be lost. The caller gets
+    `answer`.
     """
 
     answer: Any = None
@@ -47,7 +48,7 @@ class Task:
         """Write to the log."""
 
     def learn(self) -> None:
-        """Tell the model."""
+        """Change the model, apart from labels."""
 
     def choose(self) -> None:
         """Look at the model."""
@@ -80,18 +81,32 @@ class _Job:
             self.future.set_result(self.task.answer)
 
 
-class Writer:
-    """Runs tasks one turn after the other. `before` and `after` a turn the project looks after itself."""
+class Owner(Protocol):
+    """Whose memory the tasks change: a project."""
 
-    def __init__(
-        self, name: str, database: Database, before: Callable[[], None], after: Callable[[bool], None]
-    ) -> None:
-        self._database, self._before, self._after = database, before, after
+    id: str
+    database: Database
+
+    def before_turn(self) -> None:
+        """Nothing of this turn has happened yet."""
+
+    def learn_answers(self) -> None:
+        """All answers of this turn are recorded."""
+
+    def after_turn(self, committed: bool) -> None:
+        """The turn is over; what it wrote may be lost."""
+
+
+class Writer:
+    """Runs the tasks of a project one turn after the other."""
+
+    def __init__(self, project: Owner) -> None:
+        self._project, self._database = project, project.database
         self._queue: queue.PriorityQueue[tuple[int, int, _Job | None]] = queue.PriorityQueue()
         self._count = itertools.count()
         self._stopping = False
         self.commit_seconds = 0.0  # of the last commit
-        self._thread = threading.Thread(target=self._run, name=f"writer-{name}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"writer-{project.id}", daemon=True)
         self._thread.start()
 
     @property
@@ -140,10 +155,11 @@ class Writer:
     def _turn(self, jobs: list[_Job]) -> None:
         committed = True
         try:
-            self._before()
+            self._project.before_turn()
             committed = self._record([job for job in jobs if job.task.records])
             for job in jobs:
                 job.attempt(job.task.learn)
+            self._project.learn_answers()
             failpoint("before-choice")
             for job in jobs:
                 job.attempt(job.task.choose)
@@ -155,7 +171,7 @@ class Writer:
                 job.failed = job.failed or _as_problem(error)
         finally:
             try:
-                self._after(committed)
+                self._project.after_turn(committed)
             except Exception:
                 log.exception("the state after a turn could not be published")
             failpoint("before-answer")

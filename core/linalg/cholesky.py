@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from core._jit import factor as kernels
 from core._parallel import over_slices
@@ -18,12 +19,12 @@ def with_room(n: int) -> Floats:
     return np.zeros((n + SPARE, n + SPARE), order="F")
 
 
-def grown(buffer: Floats, n: int) -> Floats:
-    """The same matrix with room for one more row and column after the first n; mostly the same buffer."""
-    if n < len(buffer):
+def grown(buffer: Floats, n: int, more: int = 1) -> Floats:
+    """The same matrix with room for more rows and columns after the first n; mostly the same buffer."""
+    if n + more <= len(buffer):
         return buffer
-    larger = with_room(n + n // 16)
-    larger[:n, :n] = buffer
+    larger = with_room(n + max(n // 16, more))
+    larger[:n, :n] = buffer[:n, :n]
     return larger
 
 
@@ -68,12 +69,13 @@ class Factor:
         lapack.solve_triangular(self._buffer, self.n, b, transposed=True)
         return b
 
-    def last_of_inverse(self) -> Floats:
-        """The last column of A^-1, n x 1: L^-1 of the last unit vector is known, so one back substitution does."""
-        column = np.zeros((self.n, 1))
-        column[-1] = 1.0 / self._buffer[self.n - 1, self.n - 1]
-        lapack.solve_triangular(self._buffer, self.n, column, transposed=True)
-        return column
+    def last_of_inverse(self, count: int) -> Floats:
+        """The last columns of A^-1: L^-1 of the last unit vectors is in the corner, so one back substitution does."""
+        columns = np.zeros((self.n, count), order="F")
+        first = self.n - count
+        columns[first:] = solve_triangular(self._buffer[first : self.n, first : self.n], np.eye(count), lower=True)
+        lapack.solve_triangular(self._buffer, self.n, columns, transposed=True)
+        return columns
 
     def inverse(self) -> Floats:
         """A^-1, n x n."""
@@ -86,16 +88,19 @@ class Factor:
         """log |A|."""
         return float(2.0 * np.log(np.diagonal(self._buffer)[: self.n]).sum())
 
-    def append(self, column: Floats, corner: float) -> bool:
-        """Add a row and column to A: `column` n, `corner` its diagonal. False (nothing changed) if not positive."""
-        row = self.half_solve(column[:, None])[:, 0]
-        square = corner - row @ row
-        if not square > 1e-12 * corner:
+    def append(self, columns: Floats, corner: Floats) -> bool:
+        """Add k rows and columns to A: `columns` n x k, `corner` k x k. False (nothing changed) if not positive."""
+        halves, k = self.half_solve(columns), len(corner)
+        try:
+            factor = np.linalg.cholesky(corner - halves.T @ halves)
+        except np.linalg.LinAlgError:
             return False
-        self._buffer = grown(self._buffer, self.n)
-        self._buffer[self.n, : self.n] = row
-        self._buffer[self.n, self.n] = np.sqrt(square)
-        self.n += 1
+        if not (np.diagonal(factor) ** 2 > 1e-12 * np.diagonal(corner)).all():
+            return False
+        self._buffer = grown(self._buffer, self.n, k)
+        self._buffer[self.n : self.n + k, : self.n] = halves.T
+        self._buffer[self.n : self.n + k, self.n : self.n + k] = factor
+        self.n += k
         return True
 
     def delete(self, j: int) -> None:

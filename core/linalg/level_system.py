@@ -79,7 +79,7 @@ class LevelSystem:
         n = self.size
         if self._factor is not None:
             column = counts[:n] * self.root_gap * root_gap
-            if not self._factor.append(column, 1.0 + counts[n] * root_gap**2):
+            if not self._factor.append(column[:, None], np.array([[1.0 + counts[n] * root_gap**2]])):
                 self._factor = None
         self._counts = grown(self._counts, n)
         self._counts[n, : n + 1] = counts

@@ -54,17 +54,18 @@ class DualPosterior(Posterior):
 
     def _added(self, n: int) -> None:
         added = len(self.operator) - n
-        if added > max(8, n // 8) or not all(self._append(i) for i in range(n, n + added)):
+        if added > max(8, n // 8) or not self._append(n):
             self._fit()
 
-    def _append(self, i: int) -> bool:
-        """Learn row i; False (and useless until a fit) if rounding made that impossible."""
-        column = self.operator.cross(self.operator.own(np.array([i])))[: i + 1, 0]
-        if not self._factor.append(column[:i], column[i] + self.noise[i]):
+    def _append(self, n: int) -> bool:
+        """Learn the rows from n on; False (and useless until a fit) if rounding made that impossible."""
+        added = np.arange(n, len(self.operator))
+        columns = self.operator.cross(self.operator.own(added))
+        if not self._factor.append(columns[:n], columns[n:] + np.diag(self.noise[n:])):
             return False
-        surprise = self.targets[i] - column[:i] @ self._weights
-        self._weights = np.concatenate([self._weights, np.zeros((1, len(surprise)))])
-        self._weights += self._factor.last_of_inverse() * surprise
+        surprise = self.targets[n:] - columns[:n].T @ self._weights
+        self._weights = np.concatenate([self._weights, np.zeros_like(surprise)])
+        self._weights += self._factor.last_of_inverse(len(added)) @ surprise
         return True
 
     def _removing(self, rows: Indices) -> None:

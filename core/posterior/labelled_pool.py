@@ -14,6 +14,8 @@ from core.linalg import HistogramOperator
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, one_vs_all
 
+BLOCK = 64  # labels that move the pool in one gather
+
 
 class LabelledPool:
     """After each change, mean and variance of all items are those of a fresh fit on the labels there are.
@@ -44,18 +46,21 @@ class LabelledPool:
             self.model.posterior.follow_levels()
         self.pool.append(self.model.posterior, query)
 
-    def learn(self, item: int, number: int, doubt: float) -> None:
-        """An item without a label gets this class number; `doubt` multiplies its noise."""
-        row = self.rows(np.array([item]))
-        if not self.model.balance:
-            target = one_vs_all(np.array([number]), self.model.n_classes)[0]
-            self.pool.learn(self.model.posterior, row, target, self.model.noise * doubt)
-        self.model.add(row, np.array([number]), factors=np.array([doubt]))
-        self.learnt.append(item)
-        self._after_balance()
+    def learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
+        """Items without a label get these class numbers; `doubts` multiply their noise."""
+        if self.model.balance or len(items) > max(BLOCK, len(self.learnt) // 8):
+            self.learn_unseen(items, numbers, doubts)
+            self.refresh()
+            return
+        for first in range(0, len(items), BLOCK):
+            some = slice(first, first + BLOCK)
+            targets = one_vs_all(numbers[some], self.model.n_classes)
+            noise = self.model.noise * doubts[some]
+            self.pool.learn(self.model.posterior, self.rows(items[some]), targets, noise)
+            self.learn_unseen(items[some], numbers[some], doubts[some])
 
-    def learn_many(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
-        """Labels of many items, in the model alone: refresh the pool when all is known."""
+    def learn_unseen(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
+        """The same in the model alone: refresh the pool when all is known."""
         self.model.add(self.rows(items), numbers, factors=doubts)
         self.learnt += items.tolist()
 
@@ -73,7 +78,7 @@ class LabelledPool:
         index = self.learnt.index(item)
         if doubt != self.model.factors[index]:
             self.forget(item)
-            self.learn(item, number, doubt)
+            self.learn(np.array([item]), np.array([number]), np.array([doubt]))
             return
         labels, n_classes = self.model.labels.copy(), self.model.n_classes
         labels[index] = number

@@ -7,6 +7,7 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.histograms import CodedRows
+from core.linalg import Factor
 from core.posterior.base import Posterior
 
 
@@ -14,7 +15,8 @@ class PoolPosterior:
     """Follows a posterior over a fixed pool of m rows: tell it of each change *before* the posterior makes it.
 
     With c(.) = cov(f(.), f(x)) and s = c(x) + N_x, a label moves mean by c (y - mean(x)) / s and variance by -c^2 / s;
-    a retraction is the same with s = N_x - var(x) and the signs turned; a correction moves the mean by c (y' - y) / N.
+    several at once are the same with L^-1 c and L^-1 (y - mean(x)), where L L^T = s. A retraction is a label with
+    s = N_x - var(x) and the signs turned; a correction moves the mean by c (y' - y) / N.
     """
 
     def __init__(self, posterior: Posterior, rows: Any) -> None:
@@ -40,25 +42,29 @@ class PoolPosterior:
         self.mean = posterior.means(self._rows)  # m x M
         self.variance = posterior.variance(self._rows)  # m
 
-    def learn(self, posterior: Posterior, row: Any, target: Floats, noise: float) -> None:
-        """A row is about to be learnt, with this target (M)."""
-        function = posterior.covariance(row)
-        own = float(function(row)[0, 0])
-        surprise = target - posterior.means(row)[0]
-        self._move(function(self._rows)[:, 0], surprise, own + noise)
+    def learn(self, posterior: Posterior, query: Any, targets: Floats, noise: Floats) -> None:
+        """Some rows are about to be learnt, with these targets (rows x M) and noise (rows)."""
+        function = posterior.covariance(query)
+        own = function(query) + np.diag(noise)
+        factor = Factor(len(own), lambda out: np.copyto(out[: len(own), : len(own)], own))
+        halves = factor.half_solve(function(self._rows).T, overwrite=True)
+        self._add_to_mean(halves.T, factor.half_solve(targets - posterior.means(query)))
+        self.variance = np.maximum(self.variance - np.einsum("rm,rm->m", halves, halves), 0.0)
 
     def forget(self, posterior: Posterior, index: int) -> None:
         """A learnt row is about to be removed."""
         row = posterior.operator.own(np.array([index]))
         function = posterior.influence(index)
         scale = posterior.noise[index] - float(function(row)[0, 0])
-        surprise = posterior.targets[index] - posterior.means(row)[0]
-        self._move(function(self._rows)[:, 0], surprise, -scale)
+        surprise = posterior.targets[[index]] - posterior.means(row)
+        covariance = function(self._rows)
+        self._add_to_mean(covariance / -scale, surprise)
+        self.variance = np.maximum(self.variance + covariance[:, 0] ** 2 / scale, 0.0)
 
     def relabel(self, posterior: Posterior, index: int, target: Floats) -> None:
         """A learnt row is about to get another target: the mean moves, the variance does not."""
-        influence = posterior.influence(index)(self._rows)[:, 0]
-        self._add_to_mean(influence / posterior.noise[index], target - posterior.targets[index])
+        influence = posterior.influence(index)(self._rows)
+        self._add_to_mean(influence / posterior.noise[index], (target - posterior.targets[index])[None])
 
     def retarget(self, posterior: Posterior) -> None:
         """All targets were replaced (a new class): means again, by one gather."""
@@ -84,12 +90,8 @@ class PoolPosterior:
         self.mean = np.delete(self.mean, rows, axis=0)
         self.variance = np.delete(self.variance, rows)
 
-    def _move(self, covariance: Floats, surprise: Floats, scale: float) -> None:
-        self._add_to_mean(covariance / scale, surprise)
-        self.variance = np.maximum(self.variance - covariance**2 / scale, 0.0)
-
-    def _add_to_mean(self, share: Floats, change: Floats) -> None:
+    def _add_to_mean(self, shares: Floats, changes: Floats) -> None:
         # New arrays, not changed ones: whoever holds the last state keeps it.
-        mean = np.multiply.outer(share, change)
+        mean = shares @ changes
         mean += self.mean
         self.mean = mean

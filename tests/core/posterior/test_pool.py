@@ -33,7 +33,8 @@ def build(kind, posterior="dual"):
 
 
 def take(rows, i):
-    return rows.take(np.array([i])) if isinstance(rows, CodedRows) else rows[i : i + 1]
+    numbers = np.atleast_1d(i)
+    return rows.take(numbers) if isinstance(rows, CodedRows) else rows[numbers]
 
 
 class PoolMachine(RuleBasedStateMachine):
@@ -48,12 +49,13 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def label(self, data):
-        i, y = data.draw(st.integers(0, len(self.K) - 1)), data.draw(st.integers(0, self.m - 1))
-        row, target = take(self.rows, i), targets([y], self.m)
-        self.pool.learn(self.model, row, target[0], NOISE)
-        self.model.add(row, target, np.array([NOISE]))
-        self.learnt.append(i)
-        self.labels.append(y)
+        some = data.draw(st.lists(st.integers(0, len(self.K) - 1), min_size=1, max_size=4, unique=True))
+        y = [data.draw(st.integers(0, self.m - 1)) for _ in some]
+        rows, noise = take(self.rows, some), np.full(len(some), NOISE)
+        self.pool.learn(self.model, rows, targets(y, self.m), noise)
+        self.model.add(rows, targets(y, self.m), noise)
+        self.learnt += some
+        self.labels += y
 
     @precondition(lambda self: self.learnt)
     @rule(data=st.data())
@@ -116,7 +118,7 @@ def test_a_thousand_random_steps_drift_less_than_1e_6(kind):
         if n < 5 or (step < 0.5 and n < 60):
             i = rng.integers(len(y))
             target = targets([rng.integers(3)], 3)
-            pool.learn(model, take(rows, i), target[0], NOISE)
+            pool.learn(model, take(rows, i), target, np.array([NOISE]))
             model.add(take(rows, i), target, np.array([NOISE]))
         elif step < 0.8:
             j = rng.integers(n)
@@ -138,7 +140,7 @@ def test_states_handed_out_do_not_change():
     model, pool, _, y = build("hik")
     mean, variance = pool.mean, pool.variance
     before = mean.copy(), variance.copy()
-    pool.learn(model, take(pool.rows, 0), targets([y[0]], 3)[0], NOISE)
+    pool.learn(model, take(pool.rows, 0), targets([y[0]], 3), np.array([NOISE]))
     assert np.array_equal(mean, before[0])
     assert np.array_equal(variance, before[1])
 
