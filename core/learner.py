@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from core._types import Floats, Indices
 from core.choice import Choice
-from core.labelling import Labelling, Parameters, TrackRecord, best_class, nothing
+from core.labelling import Labelling, Parameters, TrackRecord, nothing
 from core.pool_model import PoolModel, chosen
 from core.posterior import LabelledPool
 from core.published import Published
 from core.queries import Pick
 from core.questions import ask, check_strategy
 from core.settings import Settings, as_table
-from core.stopping import Advice, advice
+from core.stopping import Advice
 
 
 class OnlineLearner:
@@ -232,9 +232,7 @@ class OnlineLearner:
 
     def advice(self) -> list[Advice]:
         """Whether to go on or stop, from four sides."""
-        known = self.n_seen >= 2
-        probabilities = self.publish().probabilities if known else np.empty((0, 2))
-        return advice(self._labelled.model, self._record, best_class(self._class_means), probabilities)
+        return self.publish().advice()
 
     def remember(self, foretold: Mapping[int, int]) -> None:
         """What was foretold of items drawn at random (1 right, 0 wrong), by this learner or one before it."""
@@ -323,10 +321,13 @@ class OnlineLearner:
         return Published(
             self.version,
             tuple(self.classes),
-            _read_only(self.mean),
-            _read_only(self.variance),
+            self.mean,
+            self.variance,
             self.noise,
-            _read_only(self.labels),
+            self._labelled.noises,
+            self.labels,
+            self._record,
+            self._some_model.kernel or self.settings.kernel,
             self._labelled.model.name,
             getattr(self._labelled.model.posterior, "rounds", 0),
             self._some_model.hyperparameters,
@@ -387,9 +388,3 @@ def _checked_name(name: Any) -> str:
     if not (isinstance(name, str) and name and "\0" not in name):
         raise ValueError(f"a class name must be text without NUL; got {name!r}")
     return name
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -6,9 +6,7 @@ import numpy as np
 from scipy.stats import beta
 
 from core._types import Floats, Indices
-from core.evidence import leave_one_out
 from core.labelling import TrackRecord
-from core.posterior import LabelRegression
 
 CONFIDENCE = 0.95
 GOOD_ACCURACY = 0.95
@@ -41,14 +39,13 @@ def interval(right: int, total: int) -> tuple[float, float]:
     return low, high
 
 
-def advice(model: LabelRegression, record: TrackRecord, guesses: Indices, probabilities: Floats) -> list[Advice]:
-    """From four sides: the labels, items drawn at random, and the pool's predicted classes and probabilities."""
-    means, _ = leave_one_out(model)
+def advice(means: Floats, labels: Indices, record: TrackRecord, guesses: Indices, uncertainty: Floats) -> list[Advice]:
+    """From four sides: labels and their leave-one-out means, items drawn at random, the pool's classes and doubts."""
     return [
-        leave_one_out_accuracy(means, model.labels),
+        leave_one_out_accuracy(means, labels),
         random_accuracy(np.array(list(record.foretold.values()), dtype=np.int64)),
         stability(record.guesses, guesses),
-        pool_uncertainty(probabilities),
+        pool_uncertainty(uncertainty),
     ]
 
 
@@ -83,12 +80,12 @@ def stability(before: Indices, now: Indices) -> Advice:
     return Advice(name, share, None, None, stop, f"{word}: {share:.1%} of the predictions did not change")
 
 
-def pool_uncertainty(probabilities: Floats) -> Advice:
-    """Mean probability, over the pool, that the predicted class is wrong."""
+def pool_uncertainty(uncertainty: Floats) -> Advice:
+    """Mean over the pool of the probability that the predicted class is wrong."""
     name = "mean pool uncertainty"
-    if probabilities.size == 0:
+    if not len(uncertainty):
         return Advice(name, None, None, None, False, "go on: there is nothing to be sure of yet")
-    doubt = float(1.0 - probabilities.max(axis=1).mean())
+    doubt = float(uncertainty.mean())
     stop = doubt <= SURE
     word = "can stop" if stop else "go on"
     return Advice(

@@ -14,13 +14,11 @@ from app.db.database import Database
 from app.services.class_book import ClassBook
 from app.services.ledger import Ledger, agreement, consensus
 from app.services.problems import NotFound
-from app.services.project import Project, event_of
+from app.services.project import Project, View, event_of
 from app.services.project_settings import ProjectSettings
 from app.services.turns import Task
-from core import OnlineLearner
 
 EXPORT_FIELDS = ("key", "label", "votes", "doubt", "unsure")
-PROMPT_ADVICE = 1000  # labels up to which advice takes no time
 HISTORY_FIELDS = ("key", "sequence", "kind", "label", "annotator", "predicted", "note", "undoes", "created_at")
 
 
@@ -161,22 +159,20 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _advice(project: Project, learner: OnlineLearner) -> list[dict[str, Any]]:
-    """Of today, or of the last training where that would keep people waiting."""
-    if project.view.n_labels > PROMPT_ADVICE and project.advice:
-        return project.advice
-    return [asdict(advice) for advice in learner.advice()]
+def advice(view: View) -> list[dict[str, Any]]:
+    """Whether to go on or stop, by the published state."""
+    return [asdict(one) for one in view.model.advice()] if view.model is not None else []
 
 
 class DescribeModel(Task):
-    """The model and its advice, between two turns."""
+    """The model, between two turns."""
 
     def __init__(self, project: Project, training: str | None) -> None:
         self._project, self._training = project, training
 
     def choose(self) -> None:
         """All from one state."""
-        project, learner = self._project, self._project.learner
+        project, model = self._project, self._project.view.model
         labels = project.all_wanted()
         counts = dict.fromkeys(project.classes.active(), 0)
         for name, _ in labels.values():
@@ -192,13 +188,10 @@ class DescribeModel(Task):
             "classes": counts,
             "training": self._training,
             "sequence": project.ledger.sequence,
-            "advice": [],
         }
-        if learner is not None and len(learner):
-            model = learner.publish()
+        if model is not None:
             self.answer |= {
                 "solver": model.solver,
-                "kernel": str(model.choice) if model.choice else learner.labelling().parameters.kernel,
+                "kernel": str(model.choice or model.kernel),
                 "hyperparameters": dict(model.hyperparameters),
-                "advice": _advice(project, learner),
             }

@@ -49,7 +49,7 @@ def test_recommendations():
     assert stability(labels, labels).stop
     assert not stability(labels, 1 - labels).stop
     assert stability(labels[:0], labels).value is None
-    assert pool_uncertainty(np.array([[0.99, 0.01]])).stop
-    assert not pool_uncertainty(np.array([[0.6, 0.4]])).stop
-    for advice in (few, stability(labels, labels), pool_uncertainty(np.array([[0.6, 0.4]]))):
+    assert pool_uncertainty(np.array([0.01])).stop
+    assert not pool_uncertainty(np.array([0.4])).stop
+    for advice in (few, stability(labels, labels), pool_uncertainty(np.array([0.4]))):
         assert advice.reason.startswith("can stop" if advice.stop else "go on")
