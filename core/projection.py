@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, svd
 
 from core._types import Floats, Indices
 from core.histograms import CodedRows
@@ -43,13 +42,14 @@ def plane_map(pool: PoolKernel, n_landmarks: int = LANDMARKS, n_sample: int = SA
     operator.append(pool.take(landmarks))
     gram = operator.cross(pool.take(landmarks))
     size = float(gram.diagonal().max()) or 1.0  # so that squares of huge values can be held
-    values, vectors = eigh(gram / size)
+    values, vectors = np.linalg.eigh(gram / size)  # scipy's would hold the GIL
     kept = values > TINY * values[-1]
     to_features = vectors[:, kept] / np.sqrt(values[kept])
     features = (operator.cross(pool.take(sample)).T / size) @ to_features
-    _, _, directions = svd(features - features.mean(axis=0), full_matrices=False)
+    features -= features.mean(axis=0)
+    _, directions = np.linalg.eigh(features.T @ features)
+    components = to_features @ directions[:, ::-1][:, :2]
     plane = np.zeros((len(landmarks), 2))
-    components = to_features @ directions[:2].T
     plane[:, : components.shape[1]] = components / np.sqrt(size)
     found = operator.predictor(plane)(pool.rows)
     found -= found[sample].mean(axis=0)
