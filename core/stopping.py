@@ -13,6 +13,8 @@ GOOD_ACCURACY = 0.95
 STABLE = 0.99
 SURE = 0.05
 ENOUGH = 20  # answers below which a share says little
+WINDOW = 50  # answers that a point of the learning curve looks back on
+MOST_POINTS = 60  # of a learning curve
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,36 @@ def advice(means: Floats, labels: Indices, record: TrackRecord, guesses: Indices
         stability(record.guesses, guesses),
         pool_uncertainty(uncertainty),
     ]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """How good the model was when there were so many labels; `judged` answers tell, with bounds of 95 % confidence."""
+
+    labels: int
+    accuracy: float
+    low: float
+    high: float
+    judged: int
+
+
+def learning_curve(labels: Indices, right: Indices) -> list[CurvePoint]:
+    """From items drawn at random: how many labels there were at each, and whether the model foretold it (1 or 0).
+
+    What is estimated is the share of the unlabelled items of that time which the model classes right, before it has
+    seen their labels. Items that the strategy asked for are harder than most and do not count. A point looks back on at
+    most 50 answers, so it lags behind a model that learns fast, and neighbouring points share answers.
+
+    >>> point = learning_curve(np.array([10, 30]), np.array([0, 1]))[-1]
+    >>> point.labels, point.accuracy, point.judged
+    (30, 0.5, 2)
+    """
+    points = []
+    for end in np.unique(np.linspace(1, len(right), min(len(right), MOST_POINTS)).astype(np.int64)):
+        window = right[max(0, end - WINDOW) : end]
+        low, high = interval(int(window.sum()), len(window))
+        points.append(CurvePoint(int(labels[end - 1]), float(window.mean()), low, high, len(window)))
+    return points
 
 
 def leave_one_out_accuracy(means: Floats, labels: Indices) -> Advice:
