@@ -1,6 +1,6 @@
 """OnlineLearner: the one door the service uses. Items in, labels in, the next question out."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -112,7 +112,8 @@ class OnlineLearner:
             return
         self._check_label(item, name, doubt)
         with self._all_or_nothing():
-            self._labelled.relabel(item, self._number(name), doubt)
+            self._announce([name])
+            self._labelled.relabel(item, self._known(name), doubt)
         self.version += 1
 
     def label_many(
@@ -136,12 +137,20 @@ class OnlineLearner:
         if not labels:
             return
         with self._all_or_nothing():
-            numbers = {item: self._number(name) for item, name in labels.items()}
+            self._announce(labels.values())
+            numbers = {item: self._known(name) for item, name in labels.items()}
             means = self.mean if self.n_seen >= 2 else self.mean[:0]  # before, there is nothing to tell apart
             self._record = self._record.before_labels(numbers, means, len(known), drawn)
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
+
+    def label_of(self, item: int) -> tuple[str, float] | None:
+        """Class and doubt of an item that has a label."""
+        if item not in self._labelled.learnt:
+            return None
+        index, model = self._labelled.learnt.index(item), self._labelled.model
+        return self.classes[model.labels[index]], float(model.factors[index])
 
     def retract(self, item: int) -> None:
         """Take the label of this item back."""
@@ -152,15 +161,16 @@ class OnlineLearner:
             self._labelled.forget(item)
         self.version += 1
 
-    def add_class(self, name: str) -> None:
-        """Announce a class that no item has yet."""
-        if checked_name(name) in self.classes:
-            raise ValueError(f"class {name!r} is named twice")
+    def add_classes(self, names: Sequence[str]) -> None:
+        """Announce classes that no item has yet."""
+        for place, name in enumerate(names):
+            if checked_name(name) in self.classes or name in names[:place]:
+                raise ValueError(f"class {name!r} is named twice")
         if self._model is None:
-            self.classes.append(name)
+            self.classes += names
             return
         with self._all_or_nothing():
-            self._number(name)
+            self._announce(names)
         self.version += 1
 
     def rename_class(self, old: str, new: str) -> None:
@@ -348,12 +358,12 @@ class OnlineLearner:
             self._choice,
         )
 
-    def _number(self, name: str) -> int:
-        """Of a class that may be new."""
-        if name not in self.classes:
-            self.classes.append(name)
+    def _announce(self, names: Iterable[str]) -> None:
+        """Classes of which some may be new."""
+        new = [name for name in dict.fromkeys(names) if name not in self.classes]
+        if new:
+            self.classes += new
             self._labelled.renumber(self._labelled.model.labels, len(self.classes))
-        return self.classes.index(name)
 
     def _known(self, name: str) -> int:
         if name not in self.classes:

@@ -15,7 +15,7 @@ from app.services.access import Principal, Role
 from app.services.problems import Forbidden, NotFound, Unauthorised
 from app.services.project import Project
 from app.services.service import Running, Service
-from app.services.turns import NOW, Task
+from app.services.turns import Priority, Task
 
 bearer = HTTPBearer(auto_error=False, description="A key made by `asknext keys create` or POST /v1/keys")
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class AtProject(Caller):
         """What the project holds in memory."""
         return self.running.project
 
-    async def do(self, task: Task, priority: int = NOW) -> Any:
+    async def do(self, task: Task, priority: Priority = "now") -> Any:
         """Let the project's writer do something; no thread waits for it."""
         answer = await asyncio.wrap_future(self.running.writer.submit(task, priority))
         self.service.look_after(self.running)

@@ -13,6 +13,7 @@ from app.commands.demo import make_demo
 from app.commands.options import fatal
 from app.db.database import AlreadyOwned, DatabaseUnavailable
 from app.main import create_app
+from app.services.problems import Forbidden
 from app.services.service import Service
 from app.settings import ServiceSettings
 
@@ -26,7 +27,11 @@ def run(settings: ServiceSettings) -> None:
     say = Console(stderr=True, highlight=False, soft_wrap=True)
     listener = _listen(settings)
     address = f"http://{settings.host}:{listener.getsockname()[1]}"
-    key = service.access.first_key(settings.admin_key)
+    try:
+        key = service.access.first_key(settings.admin_key)
+    except Forbidden as problem:
+        service.database.close()
+        raise fatal(problem.detail) from problem
     say.print(f"AskNext: {service.database.journal}")
     if settings.demo:
         make_demo(service)

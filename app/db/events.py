@@ -21,6 +21,12 @@ def stream(connection: Connection, project_id: str, after: int = 0) -> Iterator[
     return iter(connection.execution_options(yield_per=5000).execute(query.order_by(events.c.sequence)))
 
 
+def page(connection: Connection, project_id: str, after: int, limit: int) -> Sequence[Row[Any]]:
+    """Some events behind this sequence number, in their order."""
+    query = select(events).where(events.c.project_id == project_id, events.c.sequence > after)
+    return connection.execute(query.order_by(events.c.sequence).limit(limit)).all()
+
+
 def of_item(connection: Connection, project_id: str, item: int) -> Sequence[Row[Any]]:
     """The history of an item."""
     query = select(events).where(events.c.project_id == project_id, events.c.item == item)

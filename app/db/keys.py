@@ -13,9 +13,11 @@ def add(connection: Connection, values: dict[str, Any]) -> None:
     connection.execute(insert(keys).values(**values))
 
 
-def by_digest(connection: Connection, digest: bytes) -> Row[Any] | None:
-    """The key with this digest, unless it was revoked."""
-    query = select(keys).where(keys.c.digest == digest, keys.c.revoked_at.is_(None))
+def by_digest(connection: Connection, digest: bytes, *, revoked: bool = False) -> Row[Any] | None:
+    """The key with this digest; one that was revoked only if that is wanted."""
+    query = select(keys).where(keys.c.digest == digest)
+    if not revoked:
+        query = query.where(keys.c.revoked_at.is_(None))
     return connection.execute(query).one_or_none()
 
 

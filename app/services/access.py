@@ -100,7 +100,10 @@ class Access:
     def first_key(self, secret: str | None) -> str | None:
         """An administrator's key if there is none yet, or the given one; None if nothing had to be made."""
         with self._database.read() as connection:
-            if secret is not None and keys.by_digest(connection, digest_of(secret)) is not None:
+            known = keys.by_digest(connection, digest_of(secret), revoked=True) if secret is not None else None
+            if known is not None and known.revoked_at is not None:
+                raise Forbidden("ASKNEXT_ADMIN_KEY is a key that was revoked: set another one")
+            if known is not None:
                 return None
             if secret is None and keys.count_admins(connection):
                 return None

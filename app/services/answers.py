@@ -1,7 +1,7 @@
 """Answers: labels, skips, doubts, retractions and undoing, each an event that is never lost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -49,8 +49,8 @@ class AnswerTask(OnceTask):
 
     def learn(self) -> None:
         """Classes that nobody has named before."""
-        for name in self._new_classes:
-            self.project.with_model(lambda learner, name=name: learner.add_class(name))  # type: ignore[misc]
+        if self._new_classes:
+            self.project.with_model(lambda learner: learner.add_classes(self._new_classes))
 
     def respond(self) -> dict[str, Any]:
         """The next items, from the model that has learnt these answers."""
@@ -125,8 +125,8 @@ class UndoTask(OnceTask):
         write_event(connection, self.project, event, actor=self.annotator, request=self._request)
 
     def respond(self) -> dict[str, Any]:
-        """The item again; a repeat without a first answer gets what the person holds."""
-        if self._item is None:
+        """The item again; what the person holds if others have got it by now, or in a repeat without a first answer."""
+        if self._item is None or not self.project.may_have(self._item, self.annotator):
             self._questions = choose_items(self.project, self.annotator, Ask(resume=True))
         else:
             self._questions = [lease_item(self.project, self.annotator, self._item)]
@@ -182,19 +182,7 @@ def write_event(
         "request_id": request,
         "created_at": now(),
     }
-    sequence = events.add(connection, values)
-    project.apply(
-        Event(
-            sequence,
-            event.item,
-            event.annotator,
-            event.kind,
-            event.class_number,
-            event.predicted,
-            event.drawn,
-            event.undoes,
-        )
-    )
+    project.apply(replace(event, sequence=events.add(connection, values), actor=actor))
 
 
 def restoring(item: int, annotator: str, before: Standing | None, *, undoes: int) -> Event:

@@ -78,8 +78,7 @@ class ChangeProject(Task):
 
     def learn(self) -> None:
         """Another rule for votes changes labels."""
-        if self._all_labels:
-            self._project.learn_all()
+        self._project.all_changed |= self._all_labels
 
 
 def shown(connection: Connection, project_id: str) -> dict[str, Any]:

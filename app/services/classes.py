@@ -26,7 +26,7 @@ class AddClass(Task):
 
     def learn(self) -> None:
         """One more function of the model."""
-        self.project.with_model(lambda learner: learner.add_class(self.name))
+        self.project.with_model(lambda learner: learner.add_classes([self.name]))
         self.answer = self.project.classes.active()
 
 
@@ -72,7 +72,7 @@ class MergeClass(Task):
     def learn(self) -> None:
         """All labels at once; where people had differed they may now agree."""
         self.project.with_model(lambda learner: learner.merge_classes(self.name, self.into))
-        self.project.learn_all()
+        self.project.all_changed = True
         self.answer = self.project.classes.active()
 
 

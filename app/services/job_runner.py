@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 NICE = 10
 REPORT_EVERY = 0.5  # seconds
+TRY_AGAIN = 2.0  # seconds
 
 
 class Cancelled(Exception):  # noqa: N818 - not an error
@@ -63,6 +64,7 @@ class JobRunner:
         self._database = database
         self._queue: queue.SimpleQueue[tuple[str, Work] | None] = queue.SimpleQueue()
         self._progress: dict[str, Progress] = {}
+        self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._run, name=f"job-{i}", daemon=True) for i in range(threads)]
         for thread in self._threads:
             thread.start()
@@ -99,6 +101,7 @@ class JobRunner:
 
     def stop(self) -> None:
         """Cancel everything and wait for the end."""
+        self._stopping.set()
         for progress in list(self._progress.values()):
             progress.cancel()
         for _ in self._threads:
@@ -113,8 +116,6 @@ class JobRunner:
             job_id, work = entry
             try:
                 self._do(job_id, work)
-            except DatabaseUnavailable:
-                log.exception("the end of job %s could not be written", job_id)
             finally:
                 self._progress.pop(job_id, None)
 
@@ -137,5 +138,16 @@ class JobRunner:
                 "state": "failed",
                 "message": f"an unexpected {type(error).__name__}; see the log of the service",
             }
-        with self._database.write() as connection:
-            jobs.change(connection, job_id, finished_at=now(), **outcome)
+        self._write_end(job_id, outcome)
+
+    def _write_end(self, job_id: str, outcome: dict[str, Any]) -> None:
+        """However long that takes: a job that ended must not seem to go on. A restart ends those that were left."""
+        while True:
+            try:
+                with self._database.write() as connection:
+                    jobs.change(connection, job_id, finished_at=now(), **outcome)
+                return
+            except DatabaseUnavailable:
+                log.exception("the end of job %s could not be written", job_id)
+                if self._stopping.wait(TRY_AGAIN):
+                    return

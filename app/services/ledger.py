@@ -22,6 +22,7 @@ class Event:
     predicted: int | None = None  # what the model thought before
     drawn: bool = False  # at random
     undoes: int | None = None
+    actor: str | None = None  # who wrote it, if that was somebody else
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,12 @@ class Ledger:
             return
         answers = self.standings.setdefault(event.item, {})
         mine = self._answered[event.annotator]
+        done = self._done[event.annotator]
+        undone = next((entry for entry in done if entry.sequence == event.undoes), None)
         before = answers.get(event.annotator)
-        if event.kind in LABELS:
+        if undone is not None and undone.before is not None:
+            answers[event.annotator] = undone.before  # in its old place among the votes
+        elif event.kind in LABELS:
             answers[event.annotator] = Standing("label", event.class_number, event.sequence)
             if event.drawn and event.predicted is not None:
                 self.foretold.setdefault(event.item, int(event.predicted == event.class_number))
@@ -76,11 +81,10 @@ class Ledger:
         else:
             answers.pop(event.annotator, None)
         (mine.add if event.annotator in answers else mine.discard)(event.item)
-        done = self._done[event.annotator]
-        if event.undoes is None:
+        if undone is not None:
+            done.remove(undone)
+        elif event.actor in (None, event.annotator):
             done.append(Done(event.sequence, event.item, before))
-        else:
-            done[:] = [entry for entry in done if entry.sequence != event.undoes]
 
     def standing(self, item: int, annotator: str) -> Standing | None:
         """What this person's answer on this item is now."""

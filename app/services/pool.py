@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sqlalchemy import Connection
 
 from app.db import items, projects
@@ -15,7 +16,6 @@ from app.services.project import Project
 from app.services.turns import Task
 from core import OnlineLearner
 from core._types import Table
-from core.checks import check_not_negative
 
 MOST_COLUMNS = 10_000_000
 
@@ -42,6 +42,7 @@ class AddItems(Task):
     teach: bool = True
     _added: list[NewItem] = field(default_factory=list)
     _begun: OnlineLearner | None = None
+    _first: int = 0  # number of the first that is added
 
     def record(self, connection: Connection) -> None:
         """All items or none."""
@@ -73,7 +74,11 @@ class AddItems(Task):
             project.learner, project.made_with = self._begun, project.settings.model()
         else:
             table = self._table(project.width or 1)
-            project.with_model(lambda learner: _append(learner, table, project))
+            project.with_model(lambda learner: self._append(learner, table))
+
+    def _append(self, learner: OnlineLearner, table: Table) -> None:
+        if len(learner) == self._first:  # else they come in with the training that brings those before them
+            learner.add_items(table)
 
     def _checked_width(self) -> int:
         project = self.project
@@ -92,13 +97,12 @@ class AddItems(Task):
         """Only what the model can read is stored."""
         project = self.project
         try:
-            if not self.teach and project.keys:  # a portion of a file: no time to build a model of it
-                if project.settings.kernel == "hik" and not project.settings.complement:
-                    check_not_negative(self._table(width))
-            elif not project.keys:
+            if not project.keys:
                 self._begun = project.begin_model(self._table(width))
-            elif project.learner is not None and len(project.learner) == len(project.keys):
+            elif self.teach and project.learner is not None and len(project.learner) == len(project.keys):
                 project.learner.check_items(self._table(width))
+            else:  # no model to ask: if the most extreme rows can be read, so can the others
+                project.begin_model(extremes(self._table(width)))
         except ValueError as error:
             if not (project.keys and project.settings.kernel == "auto" and self._needs_another_kernel(width)):
                 raise Invalid(f"these items cannot be used: {error}") from error
@@ -115,7 +119,7 @@ class AddItems(Task):
     def _store(self, connection: Connection) -> None:
         project = self.project
         batch = project.batches[-1] + 1 if project.batches else 0
-        rows = []
+        rows, self._first = [], len(project.keys)
         for item in self._added:
             number = project.add_key(item.key, batch)
             rows.append(
@@ -136,9 +140,15 @@ class AddItems(Task):
         return features.table([item.features for item in self._added], width)
 
 
-def _append(learner: OnlineLearner, table: Table, project: Project) -> None:
-    if len(learner) == len(project.keys) - table.shape[0]:  # else it comes in with the training that brings the rest
-        learner.add_items(table)
+def extremes(table: Table) -> Table:
+    """The rows with the largest and the smallest numbers.
+
+    >>> extremes(np.array([[1.0, 2.0], [0.0, 3.0], [5.0, -1.0], [2.0, 2.0]])).tolist()
+    [[5.0, -1.0]]
+    """
+    largest, smallest = abs(table).max(axis=1), table.min(axis=1)
+    columns = [part.toarray().ravel() if sp.issparse(part) else np.ravel(part) for part in (largest, smallest)]
+    return table[sorted({int(columns[0].argmax()), int(columns[1].argmin())})]
 
 
 def sparse_row(indices: Sequence[int], values: Sequence[float]) -> bytes:

@@ -43,7 +43,7 @@ class Project:
         self.database = database
         self.id = project_id
         self.learner: OnlineLearner | None = None
-        self.degraded: str | None = None
+        self.broken: str | None = None  # why there is no model, or none to rely on
         self.fallbacks = 0  # times the model failed
         self.made_with: dict[str, Any] = {}  # the settings of the learner
         self.training_id = 0  # the training that the learner comes from
@@ -56,6 +56,7 @@ class Project:
         self.batches: list[int] = []
         self.turn_answers: dict[int, Any] = {}  # by request, for repeats within a turn
         self._changed: dict[int, bool] = {}  # items with answers that the model does not know; whether drawn at random
+        self.all_changed = False  # or any item may have got another label
 
     def reload(self) -> None:
         """Read everything again, but for the learner."""
@@ -86,8 +87,13 @@ class Project:
         """An event that was written."""
         self.ledger.apply(event)
         if event.kind != "comment":
-            self._changed[event.item] = event.drawn
+            self._changed[event.item] = event.drawn or self._changed.get(event.item, False)
             self._touch(event.item)
+
+    def may_have(self, item: int, annotator: str) -> bool:
+        """Whether this person may be given this very item: not too many others have it."""
+        others = (set(self.ledger.votes(item)) | self.leases.holders(item)) - {annotator}
+        return len(others) < self.settings.overlap
 
     def add_lease(self, lease: Lease) -> None:
         """An item is promised."""
@@ -123,6 +129,7 @@ class Project:
         """A commit that failed leaves memory ahead of the database."""
         self.turn_answers.clear()
         self._changed.clear()
+        self.all_changed = False
         if self.stale:
             del self.keys[items_in(self) :]
             self.numbers = {key: number for number, key in enumerate(self.keys)}
@@ -149,7 +156,7 @@ class Project:
         labels = model.labels[model.labels >= 0] if model is not None else ()
         self.view = View(
             self.version,
-            self.ledger.sequence,
+            self.ledger.sequence if self.learner is not None or not self.keys else self.view.sequence,
             len(self.keys),
             len(labels),
             len(np.unique(labels)),
@@ -157,6 +164,18 @@ class Project:
             model,
             self.degraded,
         )
+
+    @property
+    def degraded(self) -> str | None:
+        """Why questions do not come from a model of these items, if so."""
+        if self.broken is None and self.learner is None and self.keys:
+            return "there is no model of the items yet"
+        return self.broken
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the model was made with other settings than those of today."""
+        return self.learner is not None and self.made_with != self.settings.model()
 
     @property
     def version(self) -> int:
@@ -174,13 +193,15 @@ class Project:
         return None if agreed is None else (self.classes.name(agreed[0]), agreed[1])
 
     def all_wanted(self) -> "Labels":
-        """Of every item, in the order of their last answers."""
+        """Of every item."""
         labels = {item: self.wanted(item) for item in self.ledger.standings}
         return {item: label for item, label in labels.items() if label is not None}
 
     def learn_answers(self) -> None:
         """Bring the model up to date with the answers of a turn."""
-        if self._changed:
+        if self.all_changed:
+            self.learn_all()
+        elif self._changed:
             wanted = {item: self.wanted(item) for item in self._changed}
             drawn = {item for item, drawn in self._changed.items() if drawn}
             self.with_model(lambda learner: tell(learner, wanted, drawn))
@@ -199,7 +220,7 @@ class Project:
         except Exception as error:
             log.exception("the model of project %s broke", self.id)
             self.fallbacks += 1
-            self.learner, self.degraded = None, f"the model broke ({type(error).__name__}) and is being built again"
+            self.learner, self.broken = None, f"the model broke ({type(error).__name__}) and is being built again"
 
     def begin_model(self, x: Table) -> OnlineLearner:
         """A learner of the first items; a ValueError says what cannot be read."""
@@ -247,9 +268,9 @@ def tell(learner: OnlineLearner, changes: Changes, drawn: Collection[int] = ()) 
             continue
         if label is not None and not has_label[item]:
             names[item], doubts[item] = label
-        elif label is not None:
+        elif label is not None and label != learner.label_of(item):
             learner.label(item, label[0], doubt=label[1])
-        elif has_label[item]:
+        elif label is None and has_label[item]:
             learner.retract(item)
     learner.label_many(names, doubts, drawn=drawn)
 
@@ -272,5 +293,13 @@ def items_in(project: Project) -> int:
 def event_of(row: Any) -> Event:
     """A row of the log."""
     return Event(
-        row.sequence, row.item, row.key_id, row.kind, row.class_number, row.predicted, bool(row.drawn), row.undoes
+        row.sequence,
+        row.item,
+        row.key_id,
+        row.kind,
+        row.class_number,
+        row.predicted,
+        bool(row.drawn),
+        row.undoes,
+        row.actor_id,
     )

@@ -225,7 +225,7 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
     except Exception:
         log.exception("no question could be found by the model of project %s", project.id)
         project.fallbacks += 1
-        project.degraded = "the model could not choose a question; items are drawn at random"
+        project.broken = "the model could not choose a question; items are drawn at random"
         return []
 
 

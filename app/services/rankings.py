@@ -37,7 +37,8 @@ def ranked(database: Database, project_id: str, view: View, by: Ranking, limit: 
             return []
         else:
             found = (uncertain if by == "uncertain" else surprising)(view.model, limit)
-        described = report.some_items(found.items.tolist())
+        numbers = found.items.tolist()
+        described = report.some_items(report.ledger(numbers), numbers)
     classes = view.model.classes if view.model is not None else ()
     return [
         {name: item[name] for name in SHOWN} | {"score": float(score)} | _opinion(classes, probabilities)

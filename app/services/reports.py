@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from app.services.project import Project, View, event_of
 from app.services.project_settings import ProjectSettings
 from app.services.turns import Task
 
+NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
 EXPORT_FIELDS = ("key", "label", "votes", "doubt", "unsure")
 HISTORY_FIELDS = ("key", "sequence", "kind", "label", "annotator", "predicted", "note", "undoes", "created_at")
 
@@ -106,33 +108,21 @@ class Report:
         after_these = str(rows[-1].number) if len(rows) == limit else None
         return [self.described(ledger, row) for row in rows], after_these
 
-    def some_items(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
-        """Items by their numbers, in this order."""
-        rows, ledger = items.with_numbers(self._connection, self._id, numbers), self.ledger(numbers)
-        return [self.described(ledger, rows[number]) for number in numbers]
-
     def contested(self) -> dict[int, dict[str, int]]:
         """Votes on items that several people label, by item."""
         ledger = self.ledger(events.several_people(self._connection, self._id))
         votes = {item: self.votes(ledger, item) for item in ledger.standings}
         return {item: cast for item, cast in votes.items() if len(cast) > 1}
 
-    def labels(self, names: Sequence[str] = EXPORT_FIELDS) -> Iterator[dict[str, Any]]:
-        """Every item that somebody answered on."""
-        ledger = self.ledger()
-        numbers = sorted(item for item, answers in ledger.standings.items() if answers)
-        for first in range(0, len(numbers), items.CHUNK):
-            part = numbers[first : first + items.CHUNK]
-            rows = items.with_numbers(self._connection, self._id, part)
-            for number in part:
-                entry = self.described(ledger, rows[number])
-                yield {name: entry[name] for name in names}
+    def some_items(self, ledger: Ledger, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Items by their numbers, in this order."""
+        rows = items.with_numbers(self._connection, self._id, numbers)
+        return [self.described(ledger, rows[number]) for number in numbers]
 
-    def history(self) -> Iterator[dict[str, Any]]:
-        """Every event."""
-        key_of = {row.number: row.key for row in items.stream_keys(self._connection, self._id)}
-        for row in events.stream(self._connection, self._id):
-            yield {"key": key_of[row.item]} | self.event(row)
+    def history(self, after: int, limit: int) -> list[dict[str, Any]]:
+        """Events behind this sequence number, in their order."""
+        rows = events.page(self._connection, self._id, after, limit)
+        return self._with_keys(rows)
 
     def agreement(self) -> dict[str, Any]:
         """On items with several votes."""
@@ -159,25 +149,43 @@ class Report:
             self._classes.numbers(wanted.label) if wanted.label is not None else None,
         )
         rows = events.newest(self._connection, self._id, by_sql, before, limit)
+        return self._with_keys(rows), str(rows[-1].sequence) if len(rows) == limit else None
+
+    def _with_keys(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         known = items.with_numbers(self._connection, self._id, sorted({row.item for row in rows}))
-        found = [{"key": known[row.item].key} | self.event(row) for row in rows]
-        return found, str(rows[-1].sequence) if len(rows) == limit else None
+        return [{"key": known[row.item].key} | self.event(row) for row in rows]
 
     def _ids_of(self, name: str) -> list[str]:
         return [key_id for key_id, own in self._names.items() if own == name]
 
 
 def export(database: Database, project_id: str, form: str, *, history: bool, data: bool = False) -> Iterator[bytes]:
-    """Lines of jsonl or csv; the reading lasts as long as the export."""
+    """Lines of jsonl or csv, page by page. Every page is a reading of its own: who stops reading holds nothing up."""
     names = HISTORY_FIELDS if history else (*EXPORT_FIELDS, "data") if data else EXPORT_FIELDS
+    if form == "csv":
+        yield _as_csv([dict(zip(names, names, strict=True))], names)
+    for page in _history(database, project_id) if history else _labels(database, project_id):
+        yield _as_csv(page, names) if form == "csv" else _as_jsonl(page, names)
+
+
+def _history(database: Database, project_id: str) -> Iterator[list[dict[str, Any]]]:
+    """Every event."""
+    page: list[dict[str, Any]] = [{"sequence": 0}]
+    while page:
+        with database.read() as connection:
+            page = Report(connection, project_id).history(page[-1]["sequence"], items.CHUNK)
+        yield page
+
+
+def _labels(database: Database, project_id: str) -> Iterator[list[dict[str, Any]]]:
+    """Every item that somebody answered on, as all answers stood at the beginning."""
     with database.read() as connection:
-        report = Report(connection, project_id)
-        rows = report.history() if history else report.labels(names)
-        if form == "jsonl":
-            for row in rows:
-                yield to_json(row) + b"\n"
-        else:
-            yield from _as_csv(rows, names)
+        ledger = Report(connection, project_id).ledger()
+    numbers = sorted(item for item, answers in ledger.standings.items() if answers)
+    for first in range(0, len(numbers), items.CHUNK):
+        with database.read() as connection:
+            page = Report(connection, project_id).some_items(ledger, numbers[first : first + items.CHUNK])
+        yield page
 
 
 def attach_data(database: Database, project_id: str, answer: dict[str, Any]) -> dict[str, Any]:
@@ -187,23 +195,21 @@ def attach_data(database: Database, project_id: str, answer: dict[str, Any]) -> 
     return answer | {"items": [entry | {"data": rows[entry["item"]].data} for entry in answer["items"]]}
 
 
-def _as_csv(rows: Iterator[dict[str, Any]], names: tuple[str, ...]) -> Iterator[bytes]:
-    line = io.StringIO()
-    table = csv.writer(line)
-    table.writerow(names)
-    for row in rows:
-        table.writerow(_cell(row[name]) for name in names)
-        yield line.getvalue().encode()
-        line.seek(0)
-        line.truncate()
-    yield line.getvalue().encode()
+def _as_jsonl(rows: list[dict[str, Any]], names: Sequence[str]) -> bytes:
+    return b"".join(to_json({name: row[name] for name in names}) + b"\n" for row in rows)
+
+
+def _as_csv(rows: list[dict[str, Any]], names: Sequence[str]) -> bytes:
+    lines = io.StringIO()
+    csv.writer(lines).writerows([_cell(row[name]) for name in names] for row in rows)
+    return lines.getvalue().encode()
 
 
 def _cell(value: Any) -> Any:
-    """Lists and data as JSON; texts that a spreadsheet would run as a formula are quoted."""
+    """Lists and data as JSON; texts that a spreadsheet would run as a formula are quoted, numbers are not."""
     if isinstance(value, list | dict):
         return to_json(value).decode()
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") and not NUMBER.fullmatch(value):
         return "'" + value
     return value
 

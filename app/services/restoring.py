@@ -32,11 +32,11 @@ def restore_model(project: Project, folder: Path) -> None:
         for start, stop in batches(project, len(learner)):
             learner.add_items(project.load_table(start, stop))
         tell(learner, differences(learner, project.all_wanted()))
-        project.learner, project.degraded = learner, None
+        project.learner, project.broken = learner, None
         project.made_with = project.settings.model()
     except Exception as error:
         log.exception("the model of project %s could not be restored", project.id)
-        project.degraded = f"the model could not be restored ({type(error).__name__})"
+        project.broken = f"the model could not be restored ({type(error).__name__})"
 
 
 def build(project: Project, training: Any) -> OnlineLearner:
@@ -94,7 +94,7 @@ def take_snapshot(project: Project) -> dict[str, np.ndarray[Any, Any]] | None:
         **project.learner.state(refit=False),
         "format": np.array(FORMAT),
         "training_id": np.array(project.training_id),
-        "model": np.array(repr(sorted(project.settings.model().items()))),
+        "model": np.array(repr(sorted(project.made_with.items()))),
         "class_numbers": np.array(sorted(project.classes.names), dtype=np.int64),
     }
 
@@ -120,6 +120,7 @@ def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
             and int(arrays["training_id"]) == project.training_id
             and str(arrays["model"]) == repr(sorted(project.settings.model().items()))
             and arrays["class_numbers"].tolist() == sorted(project.classes.names)
+            and len(arrays["classes"]) == len(project.classes.active())
         )
         if not fits:
             return None

@@ -155,6 +155,7 @@ class Service:
         running = self._running.pop(project_id, None)
         if running is not None:
             running.writer.stop()
+            path_of(running.project, self.snapshots).unlink(missing_ok=True)
 
     def look_after(self, running: Running) -> None:
         """Train where that is due; costs nothing where it is not."""

@@ -102,12 +102,11 @@ class PutInPlace(Task):
     def learn(self) -> None:
         """Catch up with the last few changes."""
         project = self.project
-        project.learner, project.degraded = self.learner, None
+        project.learner, project.broken = self.learner, None
         project.training_id = self._training_id
         project.trained_labels = len(self.material.labelling.labels)
         project.made_with = self.material.model
-        for name in project.classes.active()[len(self.learner.classes) :]:
-            self.learner.add_class(name)
+        self.learner.add_classes(project.classes.active()[len(self.learner.classes) :])
         for start, stop in batches(project, len(self.learner)):
             self.learner.add_items(project.load_table(start, stop))
         project.learn_all()
@@ -135,8 +134,7 @@ def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -
 def _catch_up(learner: OnlineLearner, names: list[str], wanted: Labels) -> int:
     """Learn what came in while training, and tell how much it was."""
     _check_classes(learner, names)
-    for name in names[len(learner.classes) :]:
-        learner.add_class(name)
+    learner.add_classes(names[len(learner.classes) :])
     changes = differences(learner, wanted)
     tell(learner, changes)
     return len(changes)
@@ -148,10 +146,10 @@ def _check_classes(learner: OnlineLearner, names: list[str]) -> None:
 
 
 def is_due(project: Project) -> bool:
-    """Whether labels have grown enough since the last training, or the model is broken or lacks items."""
+    """Whether labels have grown enough since the last training, or the model is broken, outdated or lacks items."""
     view = project.view
     n_known = len(view.model.mean) if view.model is not None else 0
-    if view.degraded is not None or n_known < view.n_items:
+    if view.degraded is not None or n_known < view.n_items or project.is_outdated:
         return True
     grown = view.n_labels >= max(FIRST_TRAINING, GROWTH * project.trained_labels) and view.n_seen > 1
     return grown and project.settings.retrain == "auto"

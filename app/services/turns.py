@@ -1,13 +1,12 @@
 """One writer per project: a thread that takes tasks from a queue, many at a turn, one commit for all of them."""
 
-import itertools
 import logging
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection
 
@@ -19,8 +18,9 @@ log = logging.getLogger(__name__)
 
 MOST_AT_A_TURN = 64
 MOST_WAITING = 1000
-NOW, LATER = 0, 1  # priorities: people wait for the first; the second lets them go ahead
-STOP = 2
+
+Priority = Literal["now", "later"]
+LATER: Priority = "later"  # what lets people go ahead
 
 
 class Task:
@@ -102,8 +102,9 @@ class Writer:
 
     def __init__(self, project: Owner) -> None:
         self._project, self._database = project, project.database
-        self._queue: queue.PriorityQueue[tuple[int, int, _Job | None]] = queue.PriorityQueue()
-        self._count = itertools.count()
+        self._wake = threading.Condition()
+        self._queues: dict[Priority, deque[_Job]] = {"now": deque(), "later": deque()}
+        self._last: Priority = "later"  # kind of the last turn
         self._stopping = False
         self.commit_seconds = 0.0  # of the last commit
         self._thread = threading.Thread(target=self._run, name=f"writer-{project.id}", daemon=True)
@@ -111,46 +112,46 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """Tasks in the queue."""
-        return self._queue.qsize()
+        """Tasks in the queues."""
+        return sum(map(len, self._queues.values()))
 
-    def submit(self, task: Task, priority: int = NOW) -> "Future[Any]":
+    def submit(self, task: Task, priority: Priority = "now") -> "Future[Any]":
         """Queue a task."""
-        if self._stopping:
-            raise Unavailable("the service is stopping", retry_after=5)
-        if self.waiting >= MOST_WAITING:
-            raise TooMany("too many requests wait for this project", retry_after=1)
         job = _Job(task)
-        self._queue.put((priority, next(self._count), job))
+        with self._wake:
+            if self._stopping:
+                raise Unavailable("the service is stopping", retry_after=5)
+            if self.waiting >= MOST_WAITING:
+                raise TooMany("too many requests wait for this project", retry_after=1)
+            self._queues[priority].append(job)
+            self._wake.notify()
         return job.future
 
-    def do(self, task: Task, priority: int = NOW) -> Any:
+    def do(self, task: Task, priority: Priority = "now") -> Any:
         """Queue a task and wait for its answer."""
         return self.submit(task, priority).result()
 
     def stop(self) -> None:
         """Finish what is queued, then end."""
-        self._stopping = True
-        self._queue.put((STOP, next(self._count), None))
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
         self._thread.join()
 
     def _run(self) -> None:
-        while True:
-            priority, _, first = self._queue.get()
-            if first is None:
-                return
-            jobs = [first]
-            while priority == NOW and len(jobs) < MOST_AT_A_TURN:
-                try:
-                    entry = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if entry[0] != NOW or entry[2] is None:
-                    self._queue.put(entry)
-                    break
-                jobs.append(entry[2])
+        while jobs := self._next():
             self._turn([job for job in jobs if job.future.set_running_or_notify_cancel()])
-            del first, jobs  # a waiting thread must not keep answers alive
+            del jobs  # a waiting thread must not keep answers alive
+
+    def _next(self) -> list[_Job]:
+        """All that people wait for, or one task of the others: both kinds get on, whoever is busy. Empty at the end."""
+        with self._wake:
+            self._wake.wait_for(lambda: self.waiting or self._stopping)
+            now, later = self._queues["now"], self._queues["later"]
+            self._last = "later" if later and (not now or self._last == "now") else "now"
+            if self._last == "later":
+                return [later.popleft()]
+            return [now.popleft() for _ in range(min(len(now), MOST_AT_A_TURN))]
 
     def _turn(self, jobs: list[_Job]) -> None:
         committed = True
@@ -159,7 +160,8 @@ class Writer:
             committed = self._record([job for job in jobs if job.task.records])
             for job in jobs:
                 job.attempt(job.task.learn)
-            self._project.learn_answers()
+            if committed:
+                self._project.learn_answers()
             failpoint("before-choice")
             for job in jobs:
                 job.attempt(job.task.choose)

@@ -67,7 +67,7 @@ def test_classes_are_announced_renamed_and_merged(balance):
     labels = {item: y[item] for item in range(9)}
     for item, number in labels.items():
         learner.label(item, NAMES[number])
-    learner.add_class("dodo")
+    learner.add_classes(["dodo"])
     learner.rename_class("bee", "wasp")
     assert learner.classes == ["ant", "wasp", "cat", "dodo"]
     check(learner, x, labels, balance=balance)
@@ -75,7 +75,7 @@ def test_classes_are_announced_renamed_and_merged(balance):
     assert learner.classes == ["wasp", "cat", "dodo"]
     check(learner, x, {item: 0 if number == 1 else 1 for item, number in labels.items()}, balance=balance)
     for call, message in [
-        (lambda: learner.add_class("cat"), "named twice"),
+        (lambda: learner.add_classes(["cat"]), "named twice"),
         (lambda: learner.rename_class("cat", "wasp"), "named twice"),
         (lambda: learner.rename_class("cow", "bull"), "there is no class 'cow'"),
         (lambda: learner.merge_classes("cat", "cat"), "into itself"),

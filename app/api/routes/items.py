@@ -22,7 +22,7 @@ from app.api.schemas import (
 from app.services.ids import new_id
 from app.services.imports import Import, run_import
 from app.services.pool import AddItems, NewItem, dense_row, sparse_row
-from app.services.problems import Invalid
+from app.services.problems import Invalid, Unavailable
 from app.services.reports import Report
 
 routes = router("items")
@@ -84,8 +84,10 @@ async def import_items(
             async for chunk in request.stream():
                 await asyncio.to_thread(file.write, chunk)
             await asyncio.to_thread(_sync, file)
-    except BaseException:
+    except BaseException as error:
         path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise Unavailable("the file could not be stored: there may be no room", retry_after=60) from error
         raise
     wanted = Import(path, format, index_base, at.principal.key_id if labels else None)
     running = at.running

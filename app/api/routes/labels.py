@@ -121,4 +121,5 @@ def _idempotency(key: str, at: AtProject, content: Any) -> Idempotency:
         check_plain(key)
     except ValueError as error:
         raise Invalid("the idempotency key must not hold NUL") from error
-    return Idempotency(key, hashlib.sha256(to_json([at.principal.key_id, content])).digest())
+    # Everybody's keys are their own.
+    return Idempotency(f"{at.principal.key_id}/{key}", hashlib.sha256(to_json([at.principal.key_id, content])).digest())

@@ -11,7 +11,8 @@ import sys
 import pytest
 from sqlalchemy import text
 
-from app.services.access import BAD_PER_MINUTE
+from app.services.access import BAD_PER_MINUTE, Access
+from app.services.problems import Forbidden
 from tests.app.input.calls import assert_problem, client, made, new_project
 from tests.app.live import ADMIN, Process, in_thread
 
@@ -142,3 +143,12 @@ def first_lines(folder):
 
 def all_bytes(folder):
     return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_revoked_key_is_not_made_the_first_one(sqlite_database):
+    access = Access(sqlite_database)
+    secret = access.first_key("ask_" + "a" * 43)
+    assert access.first_key(secret) is None
+    access.revoke(next(key["id"] for key in access.page("", 10, None)))
+    with pytest.raises(Forbidden, match="was revoked"):
+        access.first_key(secret)

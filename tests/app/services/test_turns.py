@@ -1,0 +1,166 @@
+import pytest
+
+from app.services import catalogue
+from app.services.answers import RetractTask, UndoTask
+from app.services.classes import AddClass, MergeClass, RenameClass
+from app.services.pool import AddItems, NewItem, dense_row
+from app.services.problems import Invalid, Unavailable
+from app.services.questions import Ask, AskTask
+from app.services.turns import LATER, Task
+from tests.app.services.turns import (
+    answers,
+    assert_as_rebuilt,
+    commit_fails,
+    in_one_turn,
+    open_project,
+    rows,
+    service_in,
+)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with service_in(tmp_path_factory.mktemp("turns")) as service:
+        yield service
+
+
+def undo(running, who):
+    return UndoTask(project=running.project, annotator=who)
+
+
+def consensus(running, rule):
+    return catalogue.ChangeProject(running.project, None, {"consensus": rule}, None)
+
+
+MEETINGS = {
+    "three on one item": lambda r: [answers(r, who, i0=label) for who, label in zip("ABC", "aab", strict=True)],
+    "label and retract": lambda r: [answers(r, "A", i0="b"), RetractTask(r.project, "A", "i0", everybody=False)],
+    "retract and label": lambda r: [RetractTask(r.project, "A", "i1", everybody=False), answers(r, "A", i1="c")],
+    "item and its label": lambda r: [AddItems(r.project, rows(40, 45), 4), answers(r, "A", i42="a")],
+    "two uploads": lambda r: [AddItems(r.project, rows(40, 45), 4), AddItems(r.project, rows(45, 50), 4)],
+    "class, label, other name": lambda r: [
+        AddClass(r.project, "d"),
+        answers(r, "A", i5="d"),
+        RenameClass(r.project, "d", "e"),
+    ],
+    "merge and rename": lambda r: [MergeClass(r.project, "a", "b"), RenameClass(r.project, "c", "z")],
+    "merge and a new class": lambda r: [MergeClass(r.project, "a", "b"), answers(r, "A", i5="new", i6="newer")],
+    "rule and rename": lambda r: [consensus(r, "latest"), RenameClass(r.project, "c", "z")],
+    "label and merge": lambda r: [answers(r, "B", i1="a"), MergeClass(r.project, "a", "b")],
+    "undo and label": lambda r: [undo(r, "A"), answers(r, "A", i9="c")],
+}
+
+
+@pytest.mark.parametrize("meeting", MEETINGS)
+def test_tasks_that_meet_in_one_turn(service, meeting):
+    running = open_project(service, overlap=3, open_classes=True)
+    in_one_turn(running, answers(running, "A", i1="a", i2="b", i3="c"))
+    for answer in in_one_turn(running, *MEETINGS[meeting](running)):
+        assert not isinstance(answer, Exception), answer
+    assert_as_rebuilt(running)
+
+
+def test_a_label_that_was_not_written_is_not_learnt(service, monkeypatch):
+    running = open_project(service, ("a", "b"), open_classes=True)
+    in_one_turn(running, answers(running, "A", i0="a", i1="b"))
+    with commit_fails(service.database, monkeypatch):
+        lost = answers(running, "A", i5="new", i6="a")
+        assert isinstance(in_one_turn(running, lost)[0], Unavailable)
+    in_one_turn(running, answers(running, "A", i7="a"))
+    assert running.project.learner.classes == ["a", "b"]
+    assert_as_rebuilt(running)
+    in_one_turn(running, answers(running, "A", i5="new"))
+    assert_as_rebuilt(running)
+
+
+def test_undo_takes_back_only_what_one_did_oneself(service):
+    running = open_project(service)
+    for task in (answers(running, "A", i0="a"), answers(running, "A", i1="b")):
+        running.writer.do(task)
+    running.writer.do(RetractTask(running.project, "ADMIN", "i0", everybody=True))
+    assert [item["key"] for item in running.writer.do(undo(running, "A"))["items"]] == ["i1"]
+    assert running.project.wanted(0) is None
+    assert running.project.wanted(1) is None
+    assert_as_rebuilt(running)
+
+
+def test_undo_restores_the_place_among_the_votes(service):
+    running = open_project(service, overlap=3, consensus="latest")
+    for who, label in (("A", "a"), ("B", "b"), ("A", "c")):
+        running.writer.do(answers(running, who, i0=label))
+    running.writer.do(undo(running, "A"))
+    assert running.project.wanted(0)[0] == "b"
+    assert_as_rebuilt(running)
+
+
+def test_undo_does_not_give_an_item_that_somebody_else_has(service):
+    running = open_project(service, n=2)
+    running.writer.do(answers(running, "A", i0="skip"))
+    given = [running.writer.do(AskTask(running.project, "B", Ask()))["items"] for _ in range(2)]
+    assert {item["key"] for items in given for item in items} == {"i0", "i1"}
+    assert running.writer.do(undo(running, "A"))["items"] == []
+    assert running.project.leases.holders(0) == {"B"}
+
+
+@pytest.mark.parametrize("value", [-1.0, 1e308])
+def test_what_the_model_cannot_read_is_refused_while_it_lags(service, value):
+    running = open_project(service)
+    strange = NewItem("strange", dense_row([value] * 4))
+    added, refused = in_one_turn(
+        running, AddItems(running.project, rows(40, 45), 4), AddItems(running.project, [strange], 4)
+    )
+    assert added["added"] == 5
+    assert isinstance(refused, Invalid)
+    with pytest.raises(Invalid, match="cannot be used"):
+        running.writer.do(AddItems(running.project, [strange], 4, teach=False), LATER)
+
+
+def test_what_can_wait_gets_on_while_people_are_busy(service):
+    running = open_project(service)
+    order = []
+
+    class Note(Task):
+        def __init__(self, what):
+            self.what = what
+
+        def choose(self):
+            order.append(self.what)
+            if self.what == "person" and order.count("person") < 5:  # somebody who always wants more
+                running.writer.submit(Note("person"))
+
+    futures = in_one_turn_with_later(running, Note("person"), [Note("later") for _ in range(3)])
+    for future in futures:
+        future.result(30)
+    assert order[:6] == ["person", "later"] * 3
+
+
+def in_one_turn_with_later(running, person, later):
+    waiting = []
+
+    class Begin(Task):
+        def choose(self):
+            waiting.extend(running.writer.submit(task, LATER) for task in later)
+            waiting.append(running.writer.submit(person))
+
+    running.writer.do(Begin(), LATER)
+    return waiting
+
+
+def test_a_writer_that_stops_answers_everybody(service):
+    running = open_project(service)
+    futures = [running.writer.submit(Task()) for _ in range(50)]
+    running.writer.stop()
+    assert [future.result(1) for future in futures] == [None] * 50
+    with pytest.raises(Unavailable, match="stopping"):
+        running.writer.submit(Task())
+
+
+@pytest.mark.parametrize("change", [{"noise": 5.0}, {"kernel": "rbf"}, {"bias": 0.0}])
+def test_a_snapshot_is_not_taken_for_one_of_other_settings(tmp_path, change):
+    with service_in(tmp_path) as service:
+        running = open_project(service)
+        running.writer.do(answers(running, "A", **{f"i{i}": "abc"[i % 3] for i in range(20)}))
+        running.writer.do(catalogue.ChangeProject(running.project, None, change, None))
+        assert running.project.is_outdated
+    with service_in(tmp_path) as service:
+        assert_as_rebuilt(service.open(running.project.id))
