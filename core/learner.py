@@ -22,6 +22,8 @@ from core.questions import ask, check_strategy
 from core.settings import Settings, as_table
 from core.stopping import Advice
 
+SAMPLE = 16  # items looked at to see whether means have drifted
+
 
 class OnlineLearner:
     """An exact posterior over a pool of items that learns from each label at once.
@@ -151,6 +153,13 @@ class OnlineLearner:
             return None
         index, model = self._labelled.learnt.index(item), self._labelled.model
         return self.classes[model.labels[index]], float(model.factors[index])
+
+    def residual(self) -> float:
+        """How exact the model is: |(K + N) alpha - Y| / |Y|, or how far means of items are off, if that is more."""
+        items = np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))
+        posterior = self._labelled.model.posterior
+        drift = np.abs(self.mean[items] - posterior.means(self._labelled.rows(items)))
+        return max(posterior.residual(), float(drift.max(initial=0.0)))
 
     def retract(self, item: int) -> None:
         """Take the label of this item back."""

@@ -21,6 +21,9 @@ from core._types import Table
 
 log = logging.getLogger(__name__)
 
+GOOD_RESIDUAL = 1e-6
+RESIDUAL_EVERY = 32  # changes of a model
+
 
 @dataclass(frozen=True)
 class View:
@@ -55,6 +58,7 @@ class Project:
         self.numbers: dict[str, int] = {}
         self.batches: list[int] = []
         self.turn_answers: dict[int, Any] = {}  # by request, for repeats within a turn
+        self._residual = 0.0  # of the model's equations, when it was last looked at
         self._changed: dict[int, bool] = {}  # items with answers that the model does not know; whether drawn at random
         self.all_changed = False  # or any item may have got another label
 
@@ -152,6 +156,8 @@ class Project:
             model = self.view.model
             # A learner from a training counts its versions anew.
             if model is None or self._shown is not self.learner or model.version != self.learner.version:
+                if self._shown is not self.learner or self.learner.version % RESIDUAL_EVERY == 0:
+                    self._residual = self.learner.residual()
                 model, self._shown = self.learner.publish(), self.learner
         labels = model.labels[model.labels >= 0] if model is not None else ()
         self.view = View(
@@ -170,6 +176,8 @@ class Project:
         """Why questions do not come from a model of these items, if so."""
         if self.broken is None and self.learner is None and self.keys:
             return "there is no model of the items yet"
+        if self.broken is None and self.learner is not None and self._residual > GOOD_RESIDUAL:
+            return f"the model is exact to {self._residual:.0e} only: raise the noise or scale the features"
         return self.broken
 
     @property

@@ -1,7 +1,7 @@
 """Questions: which items a person gets next, and the leases on them."""
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class Ask:
     explore: float | None = None
     seed: int | None = None
     resume: bool = False  # first of all what this person holds already
-    filter: Filter = field(default_factory=dict)
+    among: frozenset[int] | None = None  # only these items
 
 
 @dataclass
@@ -114,8 +114,10 @@ def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
     if ask.resume:
         held = project.leases.of_annotator(annotator)[: ask.count]
         questions = [Question(Pick(lease.item, 0.0, "resumed", lease.drawn), lease, is_new=False) for lease in held]
-    if ask.filter:
-        free &= _matching(project, ask.filter)
+    if ask.among is not None:
+        chosen = np.zeros_like(free)
+        chosen[[item for item in ask.among if item < len(chosen)]] = True
+        free &= chosen
     for pick in _picks(project, free, ask, ask.count - len(questions)):
         lease = _lease(project, annotator, pick, time)
         project.add_lease(lease)
@@ -236,9 +238,7 @@ def _seed(project: Project, ask: Ask) -> int:
     return project.ledger.sequence * 1_000_003 + len(project.leases.leases)
 
 
-def _matching(project: Project, wanted: Filter) -> NDArray[np.bool_]:
+def matching(project: Project, wanted: Filter) -> frozenset[int]:
+    """Items whose data holds all of this: a search through the database, which the writer has no time for."""
     with project.database.read() as connection:
-        numbers = items.matching(connection, project.id, wanted)
-    mask = np.zeros(len(project.keys), dtype=bool)
-    mask[[number for number in numbers if number < len(mask)]] = True
-    return mask
+        return frozenset(items.matching(connection, project.id, wanted))

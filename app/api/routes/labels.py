@@ -13,7 +13,7 @@ from app.services.answers import Answer, AnswerTask, RetractTask, UndoTask
 from app.services.once import Idempotency
 from app.services.plain import check_plain
 from app.services.problems import Invalid
-from app.services.questions import Ask, AskTask, ExtendLease, ReleaseLease
+from app.services.questions import Ask, AskTask, ExtendLease, ReleaseLease, matching
 from app.services.reports import Report, attach_data, export
 
 routes = router("labels")
@@ -30,7 +30,7 @@ EXPORTED: dict[int | str, dict[str, Any]] = {
 @routes.post("/projects/{project}/query", response_model=schemas.Questions)
 async def ask(at: Annotator, body: schemas.Ask) -> Any:
     """Which items to label next; each is yours until its lease runs out."""
-    return await with_data(at, await at.do(AskTask(at.project, at.principal.key_id, _ask(body))))
+    return await with_data(at, await at.do(AskTask(at.project, at.principal.key_id, await _ask(at, body))))
 
 
 @routes.post("/projects/{project}/labels", status_code=status.HTTP_201_CREATED, response_model=schemas.LabelsAnswer)
@@ -47,7 +47,7 @@ async def label(
         project=at.project,
         annotator=at.principal.key_id,
         answers=answers,
-        ask=_ask(body.next) if body.next else None,
+        ask=await _ask(at, body.next) if body.next else None,
         idempotency=_idempotency(key, at, content) if key else None,
     )
     return await with_data(at, await at.do(task))
@@ -111,8 +111,9 @@ async def with_data(at: AtProject, answer: dict[str, Any]) -> dict[str, Any]:
     return await at.in_thread(attach_data, at.service.database, at.project.id, answer)
 
 
-def _ask(body: schemas.Ask) -> Ask:
-    return Ask(body.count, body.strategy, body.explore, body.seed, body.resume, body.filter)
+async def _ask(at: AtProject, body: schemas.Ask) -> Ask:
+    among = await at.in_thread(matching, at.project, body.filter) if body.filter else None
+    return Ask(body.count, body.strategy, body.explore, body.seed, body.resume, among)
 
 
 def _idempotency(key: str, at: AtProject, content: Any) -> Idempotency:
