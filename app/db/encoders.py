@@ -6,8 +6,6 @@ from sqlalchemy import Connection, Row, insert, select
 
 from app.db.tables import encoders
 
-_SHOWN = (encoders.c.project_id, encoders.c.kind, encoders.c.why, encoders.c.channels, encoders.c.description)
-
 
 def add(connection: Connection, values: dict[str, Any]) -> None:
     """A row of the table."""
@@ -21,5 +19,6 @@ def get(connection: Connection, project_id: str) -> Row[Any] | None:
 
 def shown(connection: Connection, project_ids: list[str]) -> dict[str, Row[Any]]:
     """Encoders of several projects without their states, which may be large."""
-    query = select(*_SHOWN).where(encoders.c.project_id.in_(project_ids))
+    columns = [column for column in encoders.c if column is not encoders.c.state]
+    query = select(*columns).where(encoders.c.project_id.in_(project_ids))
     return {row.project_id: row for row in connection.execute(query)}

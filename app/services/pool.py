@@ -70,7 +70,7 @@ class AddItems(Task):
             return
         project = self.project
         if self._begun is not None:
-            project.learner, project.made_with = self._begun, project.settings.model()
+            project.learner, project.made_with = self._begun, project.model()
         else:
             table = self._table(project.width or 1)
             project.with_model(lambda learner: _append(learner, table, project))
@@ -93,14 +93,14 @@ class AddItems(Task):
         project = self.project
         try:
             if not self.teach and project.keys:  # a portion of a file: no time to build a model of it
-                if project.settings.kernel == "hik" and not project.settings.complement:
+                if project.model()["kernel"] == "hik" and not project.settings.complement:
                     check_not_negative(self._table(width))
             elif not project.keys:
                 self._begun = project.begin_model(self._table(width))
             elif project.learner is not None and len(project.learner) == len(project.keys):
                 project.learner.check_items(self._table(width))
         except ValueError as error:
-            if not (project.keys and project.settings.kernel == "auto" and self._needs_another_kernel(width)):
+            if not (project.keys and project.model()["kernel"] == "auto" and self._needs_another_kernel(width)):
                 raise Invalid(f"these items cannot be used: {error}") from error
             self.teach = False
 

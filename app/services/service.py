@@ -16,6 +16,7 @@ from app.services import training
 from app.services.access import Access
 from app.services.clock import now
 from app.services.job_runner import JobRunner, Work
+from app.services.media import Media
 from app.services.problems import NotFound, Unavailable
 from app.services.project import Project
 from app.services.restoring import path_of, restore_model, take_snapshot, write_snapshot
@@ -96,6 +97,11 @@ class Service:
         return self.settings.data_dir / "uploads"
 
     @property
+    def media(self) -> Media:
+        """Pictures of items."""
+        return Media(self.settings.data_dir / "media")
+
+    @property
     def is_ready(self) -> bool:
         """Whether every model is back."""
         return self._all_restored and not self.stopping.is_set()
@@ -149,10 +155,12 @@ class Service:
         return list(self._running.values())
 
     def forget(self, project_id: str) -> None:
-        """A project was deleted."""
+        """A project was deleted: only the database keeps anything of it."""
         running = self._running.pop(project_id, None)
         if running is not None:
             running.writer.stop()
+            path_of(running.project, self.snapshots).unlink(missing_ok=True)
+        self.media.remove(project_id)
 
     def look_after(self, running: Running) -> None:
         """Train where that is due; costs nothing where it is not."""

@@ -1,0 +1,149 @@
+"""Encoders at work: in a process of their own for imports, in a thread for a few items."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from sqlalchemy import Connection as DatabaseConnection
+
+from app.db import encoders, projects
+from app.encoders import Encoded, Encoder, Kind, Raw, fit, restore
+from app.services import features
+from app.services.clock import now
+from app.services.job_runner import NICE
+from app.services.problems import Conflict, Invalid
+from app.services.project import Project, StoredEncoder
+from app.services.turns import Task
+
+# Neither sockets nor locks of the service are inherited; the encoders are imported once, not for each import.
+_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+_CONTEXT: Any = multiprocessing.get_context(_METHOD)
+_CONTEXT.set_forkserver_preload(["app.encoders"])
+
+OnStep = Callable[[int], object]
+
+
+class EncodingFailed(Exception):  # noqa: N818
+    """The process ended without an answer."""
+
+
+class EncodingProcess:
+    """Fits and encodes where it holds up nobody: the event loop and the writer have the interpreter for themselves.
+
+    Each step is told to the service, which may raise what ends the work.
+    """
+
+    def __init__(self) -> None:
+        self._pipe, other = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_work, args=(other,), name="encoding")
+        self._process.start()
+        other.close()
+
+    def __enter__(self) -> "EncodingProcess":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pipe.close()  # which ends it, wherever it is
+        self._process.join(5)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._process.close()
+
+    def fit(self, kind: Kind, raws: Sequence[Raw], options: Mapping[str, Any], on_step: OnStep) -> bytes:
+        """The state of a new encoder, which is also the one that encodes from now on."""
+        return bytes(self._call("fit", (kind, raws, options), on_step))
+
+    def load(self, state: bytes) -> None:
+        """Encode with this one from now on."""
+        self._call("load", (state,), lambda _: None)
+
+    def encode(self, raws: Sequence[Raw], on_step: OnStep) -> Encoded:
+        """Rows of these items."""
+        encoded: Encoded = self._call("encode", (raws,), on_step)
+        return encoded
+
+    def _call(self, name: str, args: tuple[Any, ...], on_step: OnStep) -> Any:
+        try:
+            self._pipe.send((name, args))
+            while True:
+                told, value = self._pipe.recv()
+                if told == "step":
+                    on_step(value)
+                    self._pipe.send("go on")
+                elif told == "failed":
+                    raise value
+                else:
+                    return value
+        except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+            raise EncodingFailed("the process that encodes has died") from error
+
+
+def _work(pipe: Connection) -> None:
+    """In the process: calls, one after the other, until the service closes the pipe."""
+    os.nice(NICE)
+    encoder: list[Encoder] = []
+
+    def on_step(done: int) -> None:
+        pipe.send(("step", done))
+        pipe.recv()
+
+    def do(name: str, args: tuple[Any, ...]) -> Any:
+        if name == "encode":
+            return encoder[0].encode(args[0], on_step)
+        encoder[:] = [fit(*args, on_step=on_step) if name == "fit" else restore(*args)]
+        return encoder[0].state() if name == "fit" else None
+
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+        while True:
+            name, args = pipe.recv()
+            try:
+                answer = "done", do(name, args)
+            except ValueError as error:
+                answer = "failed", ValueError(str(error))
+            pipe.send(answer)
+
+
+@dataclass
+class KeepEncoder(Task):
+    """Make a fitted encoder the project's, unless somebody was faster; the answer is the project's."""
+
+    project: Project
+    encoder: StoredEncoder
+    state: bytes
+
+    def record(self, connection: DatabaseConnection) -> None:
+        """Together with the width of the features that it makes."""
+        project, encoder = self.project, self.encoder
+        if project.encoder is None:
+            row = asdict(encoder) | {"project_id": project.id, "state": self.state, "created_at": now()}
+            encoders.add(connection, row)
+            projects.change(connection, project.id, width=sum(encoder.columns))
+            project.encoder, project.width, project.revision = encoder, sum(encoder.columns), project.revision + 1
+        self.answer = project.encoder
+
+
+def state_of(project: Project) -> bytes:
+    """Of the encoder that the project has."""
+    with project.database.read() as connection:
+        row = encoders.get(connection, project.id)
+    if row is None:
+        raise Conflict("this project has no encoder yet: it is fitted by the first import of raw items")
+    return bytes(row.state)
+
+
+def encode_few(project: Project, raws: Sequence[Raw], kind: Kind) -> list[bytes]:
+    """Features of a few raw items of a request, in the caller's thread."""
+    if project.encoder is not None and project.encoder.kind != kind:
+        raise Conflict(f"the raw items of this project are of kind {project.encoder.kind}, not {kind}")
+    if project.fitted is None:
+        project.fitted = restore(state_of(project))
+    encoded = project.fitted.encode(raws)
+    if encoded.broken:
+        place, reason = min(encoded.broken.items())
+        raise Invalid(f"entry {place}: {reason}")
+    return features.blobs(encoded.table)
