@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection as DatabaseConnection
 
 from app.db import encoders, projects
 from app.encoders import Encoded, Encoder, Kind, Raw, fit, restore
+from app.encoders.guess import cell_of
 from app.services import features
 from app.services.clock import now
 from app.services.job_runner import NICE
@@ -24,6 +26,13 @@ _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods(
 _CONTEXT: Any = multiprocessing.get_context(_METHOD)
 _CONTEXT.set_forkserver_preload(["app.encoders"])
 
+EXPECTED: dict[Kind, str] = {
+    "text": "a text",
+    "table": "a row of cells by column",
+    "vectors": "a list of all numbers",
+    "image": "an import of pictures",
+    "sets": "an import of sets",
+}
 OnStep = Callable[[int], object]
 
 
@@ -136,14 +145,28 @@ def state_of(project: Project) -> bytes:
     return bytes(row.state)
 
 
-def encode_few(project: Project, raws: Sequence[Raw], kind: Kind) -> list[bytes]:
+def is_raw(project: Project, given: Any) -> bool:
+    """Whether features must first be made of this: a text, the cells of a row, a vector that is to be encoded."""
+    return isinstance(given, str | dict) or (project.encoder is not None and project.encoder.kind == "vectors")
+
+
+def encode_few(project: Project, given: Sequence[Any]) -> list[bytes]:
     """Features of a few raw items of a request, in the caller's thread."""
-    if project.encoder is not None and project.encoder.kind != kind:
-        raise Conflict(f"the raw items of this project are of kind {project.encoder.kind}, not {kind}")
     if project.fitted is None:
         project.fitted = restore(state_of(project))
-    encoded = project.fitted.encode(raws)
+    wanted = project.fitted.kind
+    for place, one in enumerate(given):
+        kind = "text" if isinstance(one, str) else "table" if isinstance(one, dict) else "vectors"
+        if kind != wanted or (kind == "vectors" and not isinstance(one, list)):
+            raise Invalid(f"entry {place}: expected {EXPECTED[wanted]}, since that is what this project encodes")
+    encoded = project.fitted.encode([_raw(one) for one in given])
     if encoded.broken:
         place, reason = min(encoded.broken.items())
         raise Invalid(f"entry {place}: {reason}")
     return features.blobs(encoded.table)
+
+
+def _raw(given: Any) -> Raw:
+    if isinstance(given, dict):
+        return {name: cell_of(cell) for name, cell in given.items()}
+    return given if isinstance(given, str) else np.array(given, dtype=np.float64)

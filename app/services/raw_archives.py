@@ -21,7 +21,7 @@ MOST_BYTES: dict[str, int] = {"image": 50 * 2**20, "text": 2**20}  # of an entry
 PICTURES = 100  # in a portion
 JUNK = ("thumbs.db", "desktop.ini")
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz", ".7z", ".rar", ".bz2", ".xz")
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError)
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
 
 
 class Archive:
@@ -31,7 +31,7 @@ class Archive:
         _check_directory(path)
         try:
             self._zip = zipfile.ZipFile(path)
-        except (*UNREADABLE, OSError) as error:
+        except UNREADABLE as error:
             raise Invalid("not a zip file that can be read") from error
         self._folder = folder
         self._entries = [entry for entry in self._zip.infolist() if not _is_junk(entry)]
@@ -72,8 +72,9 @@ class Archive:
         for place, entry in enumerate(entries):
             try:
                 found.append(checked_item(self._item(entry, place)))
-            except UNREADABLE as error:
-                found.append(Broken(entry.filename[:200], _reason(error)))
+            except ValueError as error:
+                reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+                found.append(Broken(entry.filename[:200], reason))
         return split(found)
 
     def _item(self, entry: zipfile.ZipInfo, place: int) -> RawItem:
@@ -95,8 +96,11 @@ class Archive:
 
     def _content(self, entry: zipfile.ZipInfo) -> bytes:
         most = MOST_BYTES[self.guess.kind]
-        with self._zip.open(entry) as file:
-            content = file.read(most + 1)  # whatever the archive says of its size
+        try:
+            with self._zip.open(entry) as file:
+                content = file.read(most + 1)  # whatever the archive says of its size
+        except UNREADABLE as error:
+            raise ValueError("it cannot be unpacked") from error
         if len(content) > most:
             raise ValueError(f"larger than {most} bytes")
         return content
@@ -124,9 +128,3 @@ def _is_junk(entry: zipfile.ZipInfo) -> bool:
     name = entry.filename.lower()
     link = stat.S_ISLNK(entry.external_attr >> 16)
     return entry.is_dir() or link or hidden or not parts or name.endswith((*JUNK, *ARCHIVES))
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "not UTF-8 text"
-    return str(error) if type(error) is ValueError else "it cannot be unpacked"

@@ -37,7 +37,7 @@ class Lines:
         self._path, self._form = path, form
         first = [entry for entry in islice(self._entries(), GUESSED_FROM) if not isinstance(entry, Broken)]
         try:
-            guess = guess_entries(first)
+            guess = guess_entries([{n: v for n, v in entry.items() if not isinstance(v, dict)} for entry in first])
         except ValueError as error:
             raise Invalid(str(error)) from error
         self.guess = _as_kind(guess, kind, first, column)

@@ -2,6 +2,7 @@
 
 import logging
 import queue
+import shutil
 import threading
 import time
 from contextlib import suppress
@@ -68,8 +69,8 @@ class Service:
                 migrate(self.database)
             with self.database.write() as connection:
                 jobs.fail_unfinished(connection, "the service stopped while the job ran", now())
-            for left in self.uploads.glob("*.upload"):  # their jobs have just been given up
-                left.unlink()
+            for left in self.uploads.glob("*"):  # their jobs have just been given up
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
         except BaseException:
             self.database.close()
             raise
