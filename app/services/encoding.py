@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -21,10 +22,11 @@ from app.services.problems import Conflict, Invalid
 from app.services.project import Project, StoredEncoder
 from app.services.turns import Task
 
-# Neither sockets nor locks of the service are inherited; the encoders are imported once, not for each import.
+ASK_EVERY = 0.5  # seconds, whether the work is still wanted
+GRACE = 1.0  # seconds for a process that is not wanted any more
+# Neither sockets nor locks of the service are inherited, and the encoders are imported once, not for each import.
 _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 _CONTEXT: Any = multiprocessing.get_context(_METHOD)
-_CONTEXT.set_forkserver_preload(["app.encoders"])
 
 EXPECTED: dict[Kind, str] = {
     "text": "a text",
@@ -43,10 +45,11 @@ class EncodingFailed(Exception):  # noqa: N818
 class EncodingProcess:
     """Fits and encodes where it holds up nobody: the event loop and the writer have the interpreter for themselves.
 
-    Each step is told to the service, which may raise what ends the work.
+    `on_step` is called now and then with the number of items done; what it raises ends the work.
     """
 
     def __init__(self) -> None:
+        _CONTEXT.set_forkserver_preload(["app.encoders"])
         self._pipe, other = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_work, args=(other,), name="encoding")
         self._process.start()
@@ -56,11 +59,10 @@ class EncodingProcess:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._pipe.close()  # which ends it, wherever it is
-        self._process.join(5)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        self._pipe.close()  # which ends it when it looks
+        self._process.join(GRACE)
+        self._process.kill()
+        self._process.join()
         self._process.close()
 
     def fit(self, kind: Kind, raws: Sequence[Raw], options: Mapping[str, Any], on_step: OnStep) -> bytes:
@@ -79,10 +81,14 @@ class EncodingProcess:
     def _call(self, name: str, args: tuple[Any, ...], on_step: OnStep) -> Any:
         try:
             self._pipe.send((name, args))
+            done = 0
             while True:
+                while not self._pipe.poll(ASK_EVERY):
+                    on_step(done)
                 told, value = self._pipe.recv()
                 if told == "step":
-                    on_step(value)
+                    done = value
+                    on_step(done)
                     self._pipe.send("go on")
                 elif told == "failed":
                     raise value
@@ -95,6 +101,7 @@ class EncodingProcess:
 def _work(pipe: Connection) -> None:
     """In the process: calls, one after the other, until the service closes the pipe."""
     os.nice(NICE)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service ends it
     encoder: list[Encoder] = []
 
     def on_step(done: int) -> None:
@@ -107,7 +114,7 @@ def _work(pipe: Connection) -> None:
         encoder[:] = [fit(*args, on_step=on_step) if name == "fit" else restore(*args)]
         return encoder[0].state() if name == "fit" else None
 
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             name, args = pipe.recv()
             try:

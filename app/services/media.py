@@ -15,6 +15,7 @@ from app.services.problems import NotFound
 
 TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"}
 SUFFIXES = {"JPEG": "jpg", "MPO": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 MOST_PIXELS = 50_000_000
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombWarning, Image.DecompressionBombError)
 warnings.filterwarnings("error", category=Image.DecompressionBombWarning)
@@ -79,7 +80,7 @@ class Media:
 def checked_picture(file: Path) -> str:
     """The suffix of a picture by its content, never by its name; a ValueError if it is none that browsers show."""
     try:
-        with Image.open(file, formats=sorted(SUFFIXES)) as picture:
+        with Image.open(file, formats=FORMATS) as picture:
             width, height = picture.size
             form = str(picture.format)
     except UNREADABLE as error:

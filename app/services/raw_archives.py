@@ -57,12 +57,10 @@ class Archive:
     def portions(self) -> Iterator[RawPortion]:
         """In the order of the archive; the files of a portion are gone when the next one comes."""
         size = PICTURES if self.guess.kind == "image" else 500
-        entries, seen = iter(self._entries), set[str]()
+        entries = iter(self._entries)
         while part := list(islice(entries, size)):
-            twice = {entry.filename for entry in part if entry.filename in seen}
-            seen |= {entry.filename for entry in part}
-            portion = self._read([entry for entry in part if entry.filename not in twice])
-            yield RawPortion(portion.items, portion.broken + [Broken(name, "the name comes twice") for name in twice])
+            portion = self._read(part)
+            yield portion
             for item in portion.items:
                 if isinstance(item.raw, Path):
                     item.raw.unlink(missing_ok=True)
@@ -80,6 +78,8 @@ class Archive:
     def _item(self, entry: zipfile.ZipInfo, place: int) -> RawItem:
         """A ValueError tells what is wrong with it."""
         name = entry.filename.replace("\\", "/")
+        if self._zip.NameToInfo.get(entry.filename) is not entry:
+            raise ValueError("the name comes twice")
         if name.startswith("/") or ".." in PurePosixPath(name).parts:
             raise ValueError("the name leads out of the archive")
         label = folder_of(name) if self.guess.folders else None

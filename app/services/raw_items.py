@@ -1,5 +1,6 @@
 """Raw items as files bring them: what an encoder reads, and what people look at."""
 
+import codecs
 import re
 import zipfile
 from collections.abc import Iterator
@@ -73,7 +74,7 @@ def form_of(path: Path) -> Form:
         return "npz" if names and all(name.endswith(".npy") for name in names) else "zip"
     with path.open("rb") as file:
         first = next((line for line in iter(lambda: file.readline(2**20), b"") if line.strip()), b"")
-    if first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    if first.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
         return "jsonl"
     return "svmlight" if _SVMLIGHT.fullmatch(first) else "csv"
 

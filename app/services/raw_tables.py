@@ -1,5 +1,6 @@
 """Raw items from csv and JSON lines: texts, rows of a table, vectors or sets, one to a line."""
 
+import codecs
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -131,7 +132,7 @@ def _json_entries(path: Path) -> Iterator[Entry]:
             if not line.strip():
                 continue
             try:
-                entry = from_json(line, allow_inf_nan=False)
+                entry = from_json(line.removeprefix(codecs.BOM_UTF8), allow_inf_nan=False)
             except ValueError:
                 entry = None
             yield entry if isinstance(entry, dict) else Broken(f"line {number}", "not a JSON object")
