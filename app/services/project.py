@@ -70,6 +70,7 @@ class Project:
         self.training_id = 0  # the training that the learner comes from
         self.trained_labels = 0  # labels it was trained on
         self.view = View()
+        self._published: OnlineLearner | None = None  # the learner of the view: versions of two may be equal
         self.stale = True
         self.encoder: StoredEncoder | None = None
         self.fitted: Encoder | None = None  # the same, once somebody needed it
@@ -173,8 +174,8 @@ class Project:
         model = None
         if self.learner is not None and len(self.learner):
             model = self.view.model
-            if model is None or model.version != self.learner.version:
-                model = self.learner.publish()
+            if model is None or self._published is not self.learner or model.version != self.learner.version:
+                model, self._published = self.learner.publish(), self.learner
         labels = model.labels[model.labels >= 0] if model is not None else ()
         n_seen = len(np.unique(labels))
         self.view = View(self.version, self.ledger.sequence, len(self.keys), len(labels), n_seen, model, self.degraded)
