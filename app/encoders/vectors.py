@@ -10,6 +10,7 @@ from pydantic import Field
 
 from app.encoders.contract import Arrays, Channel, Encoded, Encoder, Options, Raw, Step, silent
 from core._types import Floats
+from core.histograms import split_signs
 
 UNLIKE = 10.0  # times the median spread, from which on columns are not of one kind
 
@@ -67,7 +68,7 @@ class VectorEncoder(Encoder):
         vectors = np.array([raws[place] for place in good], dtype=np.float64).reshape(len(good), len(self.spreads))
         vectors = vectors / self.spreads
         if self.options.form == "split":
-            vectors = np.hstack([np.maximum(vectors, 0.0), np.maximum(-vectors, 0.0)])
+            vectors = split_signs(vectors)
         on_step(len(raws))
         return Encoded(vectors, good, broken)
 

@@ -136,7 +136,7 @@ class Project:
         """What the learner is to be made of."""
         if self.encoder is None:
             return self.settings.model()
-        return self.settings.model(self.encoder.kind, self.encoder.columns)
+        return self.settings.model(self.encoder.kind, self.encoder.columns, self.encoder.description["levels"])
 
     def add_key(self, key: str, batch: int) -> int:
         """The number of a new item."""

@@ -81,8 +81,10 @@ class RawImport:
         options = {"form": "split"} if split else {}
         state = process.fit(raws, options, lambda done: self._progress.tell(done, len(raws), message))
         encoder = restore(state)
-        more = {"text_column": guess.columns[0]} if kind == "text" and guess.columns else {}
-        stored = StoredEncoder(kind, guess.why, encoder.channels, encoder.describe() | more)
+        description = encoder.describe() | {"levels": encoder.settings().get("levels", "auto")}
+        if kind == "text" and guess.columns:
+            description["text_column"] = guess.columns[0]
+        stored = StoredEncoder(kind, guess.why, encoder.channels, description)
         kept = self._writer.do(KeepEncoder(self._project, stored, state), LATER)
         if kept is not stored:
             if kept.kind != kind:
