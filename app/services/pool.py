@@ -40,6 +40,7 @@ class AddItems(Task):
     new: Sequence[NewItem]
     width: int | None  # columns, where the caller knows
     teach: bool = True
+    skip_others: bool = False  # leave out what has a known key and other features, instead of refusing everything
     _added: list[NewItem] = field(default_factory=list)
     _begun: OnlineLearner | None = None
     _first: int = 0  # number of the first that is added
@@ -49,10 +50,13 @@ class AddItems(Task):
         project = self.project
         known = items.with_keys(connection, project.id, [item.key for item in self.new])
         fresh: dict[str, NewItem] = {}
+        others: list[str] = []
         for place, item in enumerate(self.new):
             twin = fresh[item.key].features if item.key in fresh else getattr(known.get(item.key), "features", None)
             if twin is None:
                 fresh[item.key] = item
+            elif bytes(twin) != item.features and self.skip_others:
+                others.append(item.key)
             elif bytes(twin) != item.features:
                 raise Conflict(f"entry {place}: an item with this key and other features is there already")
         self._added = list(fresh.values())
@@ -63,7 +67,8 @@ class AddItems(Task):
                 projects.set_width(connection, project.id, width)
                 project.width = width
             self._store(connection)
-        self.answer = {"added": len(self._added), "unchanged": len(self.new) - len(self._added)}
+        unchanged = len(self.new) - len(self._added) - len(others)
+        self.answer = {"added": len(self._added), "unchanged": unchanged, "others": others}
 
     def learn(self) -> None:
         """More items in the model."""
@@ -71,7 +76,7 @@ class AddItems(Task):
             return
         project = self.project
         if self._begun is not None:
-            project.learner, project.made_with = self._begun, project.settings.model()
+            project.learner, project.made_with = self._begun, project.model()
         else:
             table = self._table(project.width or 1)
             project.with_model(lambda learner: self._append(learner, table))
@@ -104,7 +109,7 @@ class AddItems(Task):
             else:  # no model to ask: if the most extreme rows can be read, so can the others
                 project.begin_model(extremes(self._table(width)))
         except ValueError as error:
-            if not (project.keys and project.settings.kernel == "auto" and self._needs_another_kernel(width)):
+            if not (project.keys and project.model()["kernel"] == "auto" and self._needs_another_kernel(width)):
                 raise Invalid(f"these items cannot be used: {error}") from error
             self.teach = False
 
