@@ -19,6 +19,7 @@ export class Labelling {
   #labelled = 0;
   #items = 0;
   #sinceRefresh = 0;
+  #answers = 0; // given and taken back
   #alive = Date.now();
   #timers = [];
   #again = null;
@@ -52,6 +53,7 @@ export class Labelling {
     this.close();
     this.#project = project;
     this.#history = [];
+    this.#labelled = this.#items = 0;
     this.sitting = new Sitting(project.id);
     this.screen.sitting(this.sitting);
     this.screen.last(null);
@@ -249,6 +251,7 @@ export class Labelling {
   }
 
   #count(action, by) {
+    this.#answers += 1;
     this.sitting.count(action, by);
     this.screen.sitting(this.sitting);
   }
@@ -257,9 +260,11 @@ export class Labelling {
     const project = this.#project;
     this.#sinceRefresh = 0;
     try {
+      const before = this.#settled();
       const model = await call("GET", this.#path("model"));
       if (project !== this.#project) return;
-      this.#labelled = model.labelled;
+      // While answers are on their way nobody knows which of them the number includes: then we go on counting.
+      if (this.#items === 0 || (before !== null && before === this.#settled())) this.#labelled = model.labelled;
       this.#items = model.items;
       this.screen.progress(this.#labelled, this.#items);
       this.screen.model(model);
@@ -269,6 +274,11 @@ export class Labelling {
     } catch {
       // It is only for information: the next time will do.
     }
+  }
+
+  /** How many answers were given, if all of them are saved, else null. */
+  #settled() {
+    return this.outbox.size || this.#busy ? null : this.#answers;
   }
 
   /** Others may have changed the classes. */

@@ -120,7 +120,7 @@ export class Screen {
 
   async #explain(item) {
     const isHere = () => this.labelling.item === item;
-    if (!isHere()) return;
+    if (!isHere() || !Object.keys(item.mean).length) return; // the model does not know it yet
     if (this.content.kind === "text" && this.#hasWhy) this.#markWords(item, isHere);
     if (!GUESSES.value) return;
     try {
