@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from core._types import Floats, Indices
 from core.choice import Choice
-from core.labelling import Labelling, Parameters, TrackRecord, best_class, nothing
+from core.contributions import Contributions, contributions
+from core.labelling import Labelling, Parameters, TrackRecord, nothing
+from core.labels import checked_name
 from core.pool_model import PoolModel, chosen
 from core.posterior import LabelledPool
+from core.projection import PoolKernel
 from core.published import Published
 from core.queries import Pick
 from core.questions import ask, check_strategy
 from core.settings import Settings, as_table
-from core.stopping import Advice, advice
+from core.stopping import Advice
 
 
 class OnlineLearner:
@@ -44,7 +47,7 @@ class OnlineLearner:
         self.settings.check()
         self.classes: list[str] = []
         for name in classes:
-            self.classes.append(_checked_name(name))
+            self.classes.append(checked_name(name))
             if self.classes.count(name) > 1:
                 raise ValueError(f"class {name!r} is named twice")
         self.version = 0
@@ -134,7 +137,8 @@ class OnlineLearner:
             return
         with self._all_or_nothing():
             numbers = {item: self._number(name) for item, name in labels.items()}
-            self._record = self._record.before_labels(numbers, self._class_means, len(known), drawn)
+            means = self.mean if self.n_seen >= 2 else self.mean[:0]  # before, there is nothing to tell apart
+            self._record = self._record.before_labels(numbers, means, len(known), drawn)
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
@@ -150,7 +154,7 @@ class OnlineLearner:
 
     def add_class(self, name: str) -> None:
         """Announce a class that no item has yet."""
-        if _checked_name(name) in self.classes:
+        if checked_name(name) in self.classes:
             raise ValueError(f"class {name!r} is named twice")
         if self._model is None:
             self.classes.append(name)
@@ -161,7 +165,7 @@ class OnlineLearner:
 
     def rename_class(self, old: str, new: str) -> None:
         """Call a class by another name."""
-        if _checked_name(new) in self.classes:
+        if checked_name(new) in self.classes:
             raise ValueError(f"class {new!r} is named twice")
         self.classes[self._known(old)] = new
         self.version += 1
@@ -232,13 +236,21 @@ class OnlineLearner:
 
     def advice(self) -> list[Advice]:
         """Whether to go on or stop, from four sides."""
-        known = self.n_seen >= 2
-        probabilities = self.publish().probabilities if known else np.empty((0, 2))
-        return advice(self._labelled.model, self._record, best_class(self._class_means), probabilities)
+        return self.publish().advice()
 
     def remember(self, foretold: Mapping[int, int]) -> None:
         """What was foretold of items drawn at random (1 right, 0 wrong), by this learner or one before it."""
         self._record = replace(self._record, foretold={**foretold, **self._record.foretold})
+
+    def contributions(self, item: int) -> Contributions | None:
+        """What each column adds to the means of an item; None for kernels that are no sum over columns."""
+        self._check_item(item)
+        row = self._labelled.rows(np.array([item]))
+        return contributions(self._labelled.model.posterior.predictor, row, self._some_model.width)
+
+    def pool_kernel(self) -> PoolKernel:
+        """Kernel and items as they are now, for work beside the learner."""
+        return PoolKernel(self._labelled.model.operator.only(nothing()), self._labelled.pool.rows)
 
     def labelling(self) -> Labelling:
         """All that is learnt, apart from the items."""
@@ -323,10 +335,13 @@ class OnlineLearner:
         return Published(
             self.version,
             tuple(self.classes),
-            _read_only(self.mean),
-            _read_only(self.variance),
+            self.mean,
+            self.variance,
             self.noise,
-            _read_only(self.labels),
+            self._labelled.noises,
+            self.labels,
+            self._record,
+            self._some_model.kernel or self.settings.kernel,
             self._labelled.model.name,
             getattr(self._labelled.model.posterior, "rounds", 0),
             self._some_model.hyperparameters,
@@ -345,11 +360,6 @@ class OnlineLearner:
             raise ValueError(f"there is no class {name!r}; there are {', '.join(map(repr, self.classes))}")
         return self.classes.index(name)
 
-    @property
-    def _class_means(self) -> Floats:
-        """The means where there are classes to tell apart, or no rows."""
-        return self.mean if self.n_seen >= 2 else np.empty((0, len(self.classes)))
-
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Take everything back when a change fails half-way."""
@@ -364,7 +374,7 @@ class OnlineLearner:
 
     def _check_label(self, item: int, name: str, doubt: float) -> None:
         self._check_item(item)
-        _checked_name(name)
+        checked_name(name)
         if not (np.isfinite(doubt) and doubt > 0.0):
             raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
 
@@ -381,15 +391,3 @@ class OnlineLearner:
     @property
     def _labelled(self) -> LabelledPool:
         return self._some_model.labelled
-
-
-def _checked_name(name: Any) -> str:
-    if not (isinstance(name, str) and name and "\0" not in name):
-        raise ValueError(f"a class name must be text without NUL; got {name!r}")
-    return name
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view

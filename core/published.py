@@ -1,11 +1,33 @@
 """What readers see of a learner."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
 
 from core._types import Floats, Indices
 from core.choice import Choice
-from core.posterior import probit
+from core.labelling import TrackRecord, best_class
+from core.posterior import one_vs_all, probit
+from core.stopping import Advice, advice
+
+LEAST_SHARE = 1e-12  # of a label's noise that its own item does not explain, as far as rounding can tell
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The labelled items, and what all other labels say of each of them."""
+
+    items: Indices  # n
+    labels: Indices  # n
+    means: Floats  # n x M
+    variances: Floats  # n, of the targets
+
+    @property
+    def probabilities(self) -> Floats:
+        """Of each class, n x M."""
+        return probit(self.means, self.variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,13 +39,66 @@ class Published:
     mean: Floats  # items x M
     variance: Floats  # items
     noise: float
+    noises: Floats  # items; of the label there is, or of one to come
     labels: Indices  # items; -1 without a label
+    record: TrackRecord
+    kernel: str  # name of the one in use
     solver: str  # name of the posterior in use
     rounds: int  # of conjugate gradients, if it is the iterative one
     hyperparameters: Mapping[str, float]  # kernel parameters and noise
     choice: Choice | None  # with kernel="auto", how the kernel was chosen
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            array = getattr(self, field.name)
+            if isinstance(array, np.ndarray):
+                view = array.view()
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+
     @property
     def probabilities(self) -> Floats:
         """Of each item and class."""
         return probit(self.mean, self.variance + self.noise)
+
+    @property
+    def tells_classes_apart(self) -> bool:
+        """Whether there are labels of two classes: before, predicted classes mean nothing."""
+        seen = self.labels[self.labels >= 0]
+        return bool(len(seen)) and bool((seen != seen[0]).any())
+
+    @property
+    def predicted(self) -> Indices:
+        """The most probable class of each item."""
+        return best_class(self.mean)
+
+    @cached_property
+    def uncertainty(self) -> Floats:
+        """The probability that the predicted class of each item is wrong; items."""
+        return np.asarray(1.0 - self.probabilities.max(axis=1))
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """Each label foretold by the others, from what is published: no system is solved for it.
+
+        With B = (K + N)^-1 = N^-1 - N^-1 cov N^-1, the posterior covariance of the labelled items gives
+        B_ii = (1 - var_i / N_i) / N_i, and y_i - mu_-i = alpha_i / B_ii with alpha_i = (y_i - mean_i) / N_i (design,
+        section 4).
+        """
+        items = np.flatnonzero(self.labels >= 0)
+        labels, noise = self.labels[items], self.noises[items]
+        share = np.clip(1.0 - self.variance[items] / noise, LEAST_SHARE, 1.0)
+        targets = one_vs_all(labels, len(self.classes))
+        means = targets - (targets - self.mean[items]) / share[:, None]
+        return LeftOut(items, labels, means, noise / share)
+
+    def advice(self) -> list[Advice]:
+        """Whether to go on or stop, from four sides."""
+        known = self.tells_classes_apart
+        return advice(
+            self.left_out.means,
+            self.left_out.labels,
+            self.record,
+            self.predicted if known else self.labels[:0],
+            self.uncertainty if known else self.variance[:0],
+        )

@@ -6,15 +6,15 @@ import numpy as np
 from scipy.stats import beta
 
 from core._types import Floats, Indices
-from core.evidence import leave_one_out
 from core.labelling import TrackRecord
-from core.posterior import LabelRegression
 
 CONFIDENCE = 0.95
 GOOD_ACCURACY = 0.95
 STABLE = 0.99
 SURE = 0.05
 ENOUGH = 20  # answers below which a share says little
+WINDOW = 50  # answers that a point of the learning curve looks back on
+MOST_POINTS = 60  # of a learning curve
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,44 @@ def interval(right: int, total: int) -> tuple[float, float]:
     return low, high
 
 
-def advice(model: LabelRegression, record: TrackRecord, guesses: Indices, probabilities: Floats) -> list[Advice]:
-    """From four sides: the labels, items drawn at random, and the pool's predicted classes and probabilities."""
-    means, _ = leave_one_out(model)
+def advice(means: Floats, labels: Indices, record: TrackRecord, guesses: Indices, uncertainty: Floats) -> list[Advice]:
+    """From four sides: labels and their leave-one-out means, items drawn at random, the pool's classes and doubts."""
     return [
-        leave_one_out_accuracy(means, model.labels),
+        leave_one_out_accuracy(means, labels),
         random_accuracy(np.array(list(record.foretold.values()), dtype=np.int64)),
         stability(record.guesses, guesses),
-        pool_uncertainty(probabilities),
+        pool_uncertainty(uncertainty),
     ]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """How good the model was when there were so many labels; `judged` answers tell, with bounds of 95 % confidence."""
+
+    labels: int
+    accuracy: float
+    low: float
+    high: float
+    judged: int
+
+
+def learning_curve(labels: Indices, right: Indices) -> list[CurvePoint]:
+    """From items drawn at random: how many labels there were at each, and whether the model foretold it (1 or 0).
+
+    What is estimated is the share of the unlabelled items of that time which the model classes right, before it has
+    seen their labels. Items that the strategy asked for are harder than most and do not count. A point looks back on at
+    most 50 answers, so it lags behind a model that learns fast, and neighbouring points share answers.
+
+    >>> point = learning_curve(np.array([10, 30]), np.array([0, 1]))[-1]
+    >>> point.labels, point.accuracy, point.judged
+    (30, 0.5, 2)
+    """
+    points = []
+    for end in np.unique(np.linspace(1, len(right), min(len(right), MOST_POINTS)).astype(np.int64)):
+        window = right[max(0, end - WINDOW) : end]
+        low, high = interval(int(window.sum()), len(window))
+        points.append(CurvePoint(int(labels[end - 1]), float(window.mean()), low, high, len(window)))
+    return points
 
 
 def leave_one_out_accuracy(means: Floats, labels: Indices) -> Advice:
@@ -83,12 +112,12 @@ def stability(before: Indices, now: Indices) -> Advice:
     return Advice(name, share, None, None, stop, f"{word}: {share:.1%} of the predictions did not change")
 
 
-def pool_uncertainty(probabilities: Floats) -> Advice:
-    """Mean probability, over the pool, that the predicted class is wrong."""
+def pool_uncertainty(uncertainty: Floats) -> Advice:
+    """Mean over the pool of the probability that the predicted class is wrong."""
     name = "mean pool uncertainty"
-    if probabilities.size == 0:
+    if not len(uncertainty):
         return Advice(name, None, None, None, False, "go on: there is nothing to be sure of yet")
-    doubt = float(1.0 - probabilities.max(axis=1).mean())
+    doubt = float(uncertainty.mean())
     stop = doubt <= SURE
     word = "can stop" if stop else "go on"
     return Advice(

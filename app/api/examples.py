@@ -71,6 +71,9 @@ KEY = {
     "revoked_at": None,
 }
 
+CURVE_POINT = {"labels": 400, "accuracy": 0.9, "low": 0.68, "high": 0.99, "judged": 20}
+CLASS_COUNTS = {"cat": {"labelled": 16, "predicted": 500}, "dog": {"labelled": 14, "predicted": 470}}
+
 ANSWERS: dict[str, dict[str, Any]] = {
     "ProjectAnswer": PROJECT,
     "ProjectPage": {"projects": [PROJECT], "next": None},
@@ -111,6 +114,57 @@ ANSWERS: dict[str, dict[str, Any]] = {
                 "variance": 0.2,
             }
         ],
+    },
+    "Insights": {
+        "version": 42,
+        "curve": [CURVE_POINT],
+        "classes": CLASS_COUNTS,
+        "uncertainty": {"edges": [0.0, 0.25, 0.5], "counts": [800, 170]},
+        "advice": [ADVICE],
+    },
+    "PoolMapAnswer": {
+        "version": 42,
+        "points": [{"key": "a.png", "x": 0.3, "y": -0.1, "label": "cat", "predicted": "cat", "uncertainty": 0.02}],
+    },
+    "RankedItems": {
+        "items": [
+            {
+                "key": "a.png",
+                "data": {"text": "a"},
+                "label": "cat",
+                "predicted": "dog",
+                "probability": 0.97,
+                "score": 0.97,
+                "votes": [{"annotator": "ann", "label": "cat"}],
+            }
+        ]
+    },
+    "EventPage": {"events": [EVENT | {"key": "a.png"}], "next": "7"},
+    "ModelCard": {
+        "project": PROJECT,
+        "version": 42,
+        "items": 1000,
+        "labelled": 30,
+        "classes": CLASS_COUNTS,
+        "encoder": None,
+        "kernel": {"name": "hik", "why": "hik: leave-one-out squared error 0.3100; rbf 0.3500 (+0.0400 +- 0.0100)"},
+        "solver": "dual",
+        "hyperparameters": {"eta": 1.0, "bias": 1.0, "weight[0]": 1.0, "noise": 0.1},
+        "channels": [{"name": "group 0", "weight": 1.0}],
+        "figures": {"accuracy": CURVE_POINT, "advice": [ADVICE], "confusion": {"cat": {"cat": 15, "dog": 1}}},
+        "annotators": [{"name": "ann", "items": 30, "last_at": 1794806790.1}],
+        "agreement": {"items": 20, "agreement": 0.9, "alpha": 0.8},
+        "training": {"created_at": 1794806788.2, "labels": 28, "items": 1000},
+        "cautions": [],
+        "made_with": {"python": "3.11.7", "asknext": "0.1.0"},
+    },
+    "Why": {
+        "label": "cat",
+        "against": "dog",
+        "lead": 0.7,
+        "constant": 0.1,
+        "rest": 0.1,
+        "parts": [{"name": "column 2", "weight": 0.5, "column": 2}],
     },
     "Me": {"name": "ann", "role": "annotator", "project": None},
     "KeyCreated": KEY | {"key": "ask_..."},

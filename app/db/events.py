@@ -1,10 +1,12 @@
 """Label events and the requests that brought them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, case, func, insert, select, update
 
+from app.db.items import CHUNK
 from app.db.tables import events, requests
 
 
@@ -23,6 +25,69 @@ def of_item(connection: Connection, project_id: str, item: int) -> Sequence[Row[
     """The history of an item."""
     query = select(events).where(events.c.project_id == project_id, events.c.item == item)
     return connection.execute(query.order_by(events.c.sequence)).all()
+
+
+def of_items(connection: Connection, project_id: str, numbers: Sequence[int]) -> Iterator[Row[Any]]:
+    """The histories of some items, each in its order."""
+    for first in range(0, len(numbers), CHUNK):
+        part = list(numbers[first : first + CHUNK])
+        query = select(events).where(events.c.project_id == project_id, events.c.item.in_(part))
+        yield from connection.execute(query.order_by(events.c.sequence))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which events: None stands for all, an empty list for none."""
+
+    item: int | None = None
+    key_ids: Sequence[str] | None = None
+    kind: str | None = None
+    class_numbers: Sequence[int] | None = None
+
+
+def newest(
+    connection: Connection, project_id: str, wanted: Wanted, before: int | None, limit: int
+) -> Sequence[Row[Any]]:
+    """Events before this sequence number, the newest first."""
+    query = select(events).where(events.c.project_id == project_id)
+    if before is not None:
+        query = query.where(events.c.sequence < before)
+    if wanted.item is not None:
+        query = query.where(events.c.item == wanted.item)
+    if wanted.key_ids is not None:
+        query = query.where(events.c.key_id.in_(wanted.key_ids))
+    if wanted.kind is not None:
+        query = query.where(events.c.kind == wanted.kind)
+    if wanted.class_numbers is not None:
+        query = query.where(events.c.class_number.in_(wanted.class_numbers))
+    return connection.execute(query.order_by(events.c.sequence.desc()).limit(limit)).all()
+
+
+def first_drawn(connection: Connection, project_id: str) -> Sequence[Any]:
+    """Item, prediction and number of labels so far, for items drawn at random, at the first label that each got."""
+    by_item = func.row_number().over(partition_by=events.c.item, order_by=events.c.sequence).label("by_item")
+    so_far = func.row_number().over(order_by=events.c.sequence).label("labels")
+    named = select(events.c.item, events.c.predicted, events.c.drawn, by_item, so_far)
+    first = named.where(events.c.project_id == project_id, events.c.kind == "label").subquery()
+    query = select(first.c.item, first.c.predicted, first.c.labels)
+    query = query.where(first.c.by_item == 1, first.c.drawn.is_(True), first.c.predicted.is_not(None))
+    return connection.execute(query.order_by(first.c.labels)).all()
+
+
+def several_people(connection: Connection, project_id: str) -> list[int]:
+    """Items that more than one person ever labelled."""
+    query = select(events.c.item).where(events.c.project_id == project_id, events.c.kind == "label")
+    query = query.group_by(events.c.item).having(func.count(events.c.key_id.distinct()) > 1)
+    return list(connection.scalars(query.order_by(events.c.item)))
+
+
+def by_person(connection: Connection, project_id: str) -> Sequence[Any]:
+    """How many items each person labelled, and when they last said something."""
+    is_label = case((events.c.kind == "label", events.c.item))
+    last = func.max(events.c.created_at).label("last_at")
+    query = select(events.c.key_id, func.count(is_label.distinct()).label("items"), last)
+    query = query.where(events.c.project_id == project_id).group_by(events.c.key_id)
+    return connection.execute(query.order_by(events.c.key_id)).all()
 
 
 def last_sequence(connection: Connection, project_id: str) -> int:

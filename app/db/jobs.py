@@ -46,3 +46,9 @@ def last_training(connection: Connection, project_id: str) -> Row[Any] | None:
     """The newest training of a project."""
     query = select(trainings).where(trainings.c.project_id == project_id).order_by(trainings.c.id.desc()).limit(1)
     return connection.execute(query).one_or_none()
+
+
+def reports(connection: Connection, project_id: str, most: int) -> Sequence[dict[str, Any]]:
+    """What the last trainings told, the newest first."""
+    query = select(trainings.c.report).where(trainings.c.project_id == project_id)
+    return connection.scalars(query.order_by(trainings.c.id.desc()).limit(most)).all()

@@ -52,6 +52,11 @@ class ClassBook:
         """Of a class by its name."""
         return next((number for number, own in self.names.items() if own == name), None)
 
+    def numbers(self, name: str) -> list[int]:
+        """Of a class by its name, and of those that were merged into it."""
+        own = self.number(name)
+        return [number for number in (*self.names, *self.merged) if self.resolve(number) == own]
+
     def active(self) -> list[str]:
         """Names in the order of their numbers: the order that the model has them in."""
         return [self.names[number] for number in sorted(self.names)]

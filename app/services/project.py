@@ -31,6 +31,7 @@ class View:
     n_items: int = 0
     n_labels: int = 0
     n_seen: int = 0  # classes with labels
+    training_id: int = 0  # the training that the model comes from
     model: Published | None = None
     degraded: str | None = None
 
@@ -44,11 +45,11 @@ class Project:
         self.learner: OnlineLearner | None = None
         self.degraded: str | None = None
         self.fallbacks = 0  # times the model failed
-        self.advice: list[dict[str, Any]] = []  # of the last training
         self.made_with: dict[str, Any] = {}  # the settings of the learner
         self.training_id = 0  # the training that the learner comes from
         self.trained_labels = 0  # labels it was trained on
         self.view = View()
+        self._shown: OnlineLearner | None = None  # whose state the view holds
         self.stale = True
         self.keys: list[str] = []
         self.numbers: dict[str, int] = {}
@@ -142,11 +143,20 @@ class Project:
         model = None
         if self.learner is not None and len(self.learner):
             model = self.view.model
-            if model is None or model.version != self.learner.version:
-                model = self.learner.publish()
+            # A learner from a training counts its versions anew.
+            if model is None or self._shown is not self.learner or model.version != self.learner.version:
+                model, self._shown = self.learner.publish(), self.learner
         labels = model.labels[model.labels >= 0] if model is not None else ()
-        n_seen = len(np.unique(labels))
-        self.view = View(self.version, self.ledger.sequence, len(self.keys), len(labels), n_seen, model, self.degraded)
+        self.view = View(
+            self.version,
+            self.ledger.sequence,
+            len(self.keys),
+            len(labels),
+            len(np.unique(labels)),
+            self.training_id,
+            model,
+            self.degraded,
+        )
 
     @property
     def version(self) -> int:

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic_core import to_json
@@ -13,16 +13,24 @@ from app.db import events, items, keys, projects
 from app.db.database import Database
 from app.services.class_book import ClassBook
 from app.services.features import entries_of
-from app.services.ledger import Ledger, agreement, consensus
+from app.services.ledger import Kind, Ledger, agreement, consensus
 from app.services.problems import NotFound
-from app.services.project import Project, event_of
+from app.services.project import Project, View, event_of
 from app.services.project_settings import ProjectSettings
 from app.services.turns import Task
-from core import OnlineLearner
 
 EXPORT_FIELDS = ("key", "label", "votes", "doubt", "unsure")
-PROMPT_ADVICE = 1000  # labels up to which advice takes no time
 HISTORY_FIELDS = ("key", "sequence", "kind", "label", "annotator", "predicted", "note", "undoes", "created_at")
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events somebody wants to see; None stands for all."""
+
+    annotator: str | None = None  # by name
+    kind: Kind | None = None
+    label: str | None = None
+    key: str | None = None
 
 
 class Report:
@@ -37,10 +45,14 @@ class Report:
         self._classes = ClassBook.of(projects.all_classes(connection, project_id))
         self._names = keys.names(connection)
 
-    def ledger(self) -> Ledger:
-        """All answers."""
+    def ledger(self, numbers: Sequence[int] | None = None) -> Ledger:
+        """All answers, or those on some items."""
         ledger = Ledger()
-        for row in events.stream(self._connection, self._id):
+        if numbers is None:
+            rows = events.stream(self._connection, self._id)
+        else:
+            rows = events.of_items(self._connection, self._id, numbers)
+        for row in rows:
             ledger.apply(event_of(row))
         return ledger
 
@@ -99,14 +111,22 @@ class Report:
     def page(self, after: int, limit: int) -> tuple[list[dict[str, Any]], str | None]:
         """Items behind this number, and the cursor of the next page."""
         rows = items.page(self._connection, self._id, after, limit)
-        ledger = Ledger()
-        for row in rows:
-            for event in events.of_item(self._connection, self._id, row.number):
-                ledger.apply(event_of(event))
+        ledger = self.ledger([row.number for row in rows])
         after_these = str(rows[-1].number) if len(rows) == limit else None
         return [self.described(ledger, row) for row in rows], after_these
 
-    def labels(self) -> Iterator[dict[str, Any]]:
+    def some_items(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Items by their numbers, in this order."""
+        rows, ledger = items.with_numbers(self._connection, self._id, numbers), self.ledger(numbers)
+        return [self.described(ledger, rows[number]) for number in numbers]
+
+    def contested(self) -> dict[int, dict[str, int]]:
+        """Votes on items that several people label, by item."""
+        ledger = self.ledger(events.several_people(self._connection, self._id))
+        votes = {item: self.votes(ledger, item) for item in ledger.standings}
+        return {item: cast for item, cast in votes.items() if len(cast) > 1}
+
+    def labels(self, names: Sequence[str] = EXPORT_FIELDS) -> Iterator[dict[str, Any]]:
         """Every item that somebody answered on."""
         ledger = self.ledger()
         numbers = sorted(item for item, answers in ledger.standings.items() if answers)
@@ -115,7 +135,7 @@ class Report:
             rows = items.with_numbers(self._connection, self._id, part)
             for number in part:
                 entry = self.described(ledger, rows[number])
-                yield {name: entry[name] for name in EXPORT_FIELDS}
+                yield {name: entry[name] for name in names}
 
     def history(self) -> Iterator[dict[str, Any]]:
         """Every event."""
@@ -125,21 +145,48 @@ class Report:
 
     def agreement(self) -> dict[str, Any]:
         """On items with several votes."""
-        ledger = self.ledger()
-        n, share, alpha = agreement(self.votes(ledger, item) for item in ledger.standings)
+        n, share, alpha = agreement(self.contested().values())
         return {"items": n, "agreement": share, "alpha": alpha}
 
+    def annotators(self) -> list[dict[str, Any]]:
+        """Who labelled how many items."""
+        rows = events.by_person(self._connection, self._id)
+        return [
+            {"name": self._names.get(row.key_id, row.key_id), "items": row.items, "last_at": row.last_at}
+            for row in rows
+        ]
 
-def export(database: Database, project_id: str, form: str, *, history: bool) -> Iterator[bytes]:
+    def newest(self, wanted: EventFilter, before: int | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+        """Events that fit, the newest first, and the cursor of the next page."""
+        item = items.with_keys(self._connection, self._id, [wanted.key]) if wanted.key is not None else {}
+        if wanted.key is not None and not item:
+            return [], None
+        by_sql = events.Wanted(
+            item[wanted.key].number if wanted.key is not None else None,
+            self._ids_of(wanted.annotator) if wanted.annotator is not None else None,
+            wanted.kind,
+            self._classes.numbers(wanted.label) if wanted.label is not None else None,
+        )
+        rows = events.newest(self._connection, self._id, by_sql, before, limit)
+        known = items.with_numbers(self._connection, self._id, sorted({row.item for row in rows}))
+        found = [{"key": known[row.item].key} | self.event(row) for row in rows]
+        return found, str(rows[-1].sequence) if len(rows) == limit else None
+
+    def _ids_of(self, name: str) -> list[str]:
+        return [key_id for key_id, own in self._names.items() if own == name]
+
+
+def export(database: Database, project_id: str, form: str, *, history: bool, data: bool = False) -> Iterator[bytes]:
     """Lines of jsonl or csv; the reading lasts as long as the export."""
+    names = HISTORY_FIELDS if history else (*EXPORT_FIELDS, "data") if data else EXPORT_FIELDS
     with database.read() as connection:
         report = Report(connection, project_id)
-        rows = report.history() if history else report.labels()
+        rows = report.history() if history else report.labels(names)
         if form == "jsonl":
             for row in rows:
                 yield to_json(row) + b"\n"
         else:
-            yield from _as_csv(rows, HISTORY_FIELDS if history else EXPORT_FIELDS)
+            yield from _as_csv(rows, names)
 
 
 def attach_data(database: Database, project_id: str, answer: dict[str, Any]) -> dict[str, Any]:
@@ -162,30 +209,28 @@ def _as_csv(rows: Iterator[dict[str, Any]], names: tuple[str, ...]) -> Iterator[
 
 
 def _cell(value: Any) -> Any:
-    """Lists as JSON; texts that a spreadsheet would run as a formula are quoted."""
-    if isinstance(value, list):
+    """Lists and data as JSON; texts that a spreadsheet would run as a formula are quoted."""
+    if isinstance(value, list | dict):
         return to_json(value).decode()
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return "'" + value
     return value
 
 
-def _advice(project: Project, learner: OnlineLearner) -> list[dict[str, Any]]:
-    """Of today, or of the last training where that would keep people waiting."""
-    if project.view.n_labels > PROMPT_ADVICE and project.advice:
-        return project.advice
-    return [asdict(advice) for advice in learner.advice()]
+def advice(view: View) -> list[dict[str, Any]]:
+    """Whether to go on or stop, by the published state."""
+    return [asdict(one) for one in view.model.advice()] if view.model is not None else []
 
 
 class DescribeModel(Task):
-    """The model and its advice, between two turns."""
+    """The model, between two turns."""
 
     def __init__(self, project: Project, training: str | None) -> None:
         self._project, self._training = project, training
 
     def choose(self) -> None:
         """All from one state."""
-        project, learner = self._project, self._project.learner
+        project, model = self._project, self._project.view.model
         labels = project.all_wanted()
         counts = dict.fromkeys(project.classes.active(), 0)
         for name, _ in labels.values():
@@ -201,13 +246,10 @@ class DescribeModel(Task):
             "classes": counts,
             "training": self._training,
             "sequence": project.ledger.sequence,
-            "advice": [],
         }
-        if learner is not None and len(learner):
-            model = learner.publish()
+        if model is not None:
             self.answer |= {
                 "solver": model.solver,
-                "kernel": str(model.choice) if model.choice else learner.labelling().parameters.kernel,
+                "kernel": str(model.choice or model.kernel),
                 "hyperparameters": dict(model.hyperparameters),
-                "advice": _advice(project, learner),
             }

@@ -16,6 +16,7 @@ from app.services import training
 from app.services.access import Access
 from app.services.clock import now
 from app.services.job_runner import JobRunner, Work
+from app.services.pool_map import PoolMap
 from app.services.problems import NotFound, Unavailable
 from app.services.project import Project
 from app.services.restoring import path_of, restore_model, take_snapshot, write_snapshot
@@ -40,6 +41,7 @@ class Running:
     failed_at: float = -TRY_AGAIN
     snapshot_at: float = 0.0
     snapshot_of: int = 0  # version
+    pool_map: PoolMap = field(default_factory=PoolMap)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 

@@ -77,14 +77,16 @@ class PutInPlace(Task):
     project: Project
     learner: OnlineLearner
     material: Material
-    advice: list[dict[str, Any]]
 
     def record(self, connection: Connection) -> None:
         """A restart builds the same model from this row."""
         _check_classes(self.learner, self.project.classes.active())
         if self.material.model != self.project.settings.model():
             raise Outdated("the settings were changed during the training")
-        report = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
+        report: dict[str, Any] = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
+        choice = self.learner.publish().choice
+        if choice is not None:
+            report["choice"] = str(choice)
         parameters = self.learner.labelling().parameters
         row = {
             "project_id": self.project.id,
@@ -103,16 +105,13 @@ class PutInPlace(Task):
         project.learner, project.degraded = self.learner, None
         project.training_id = self._training_id
         project.trained_labels = len(self.material.labelling.labels)
-        project.made_with, project.advice = self.material.model, self.advice
+        project.made_with = self.material.model
         for name in project.classes.active()[len(self.learner.classes) :]:
             self.learner.add_class(name)
         for start, stop in batches(project, len(self.learner)):
             self.learner.add_items(project.load_table(start, stop))
         project.learn_all()
         self.learner.remember(project.ledger.foretold)
-        choice = self.learner.publish().choice
-        if choice is not None:
-            self.answer["choice"] = str(choice)
 
 
 def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -> dict[str, Any]:
@@ -128,8 +127,7 @@ def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -
     try:
         while _catch_up(learner, *writer.do(TakeLabels(project), LATER)) > CLOSE:
             progress.step()
-        advice = [asdict(advice) for advice in learner.advice()]
-        return dict(writer.do(PutInPlace(project, learner, material, advice), LATER))
+        return dict(writer.do(PutInPlace(project, learner, material), LATER))
     except Outdated:
         return train(project, writer, progress, tune=tune)
 

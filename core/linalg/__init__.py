@@ -3,7 +3,7 @@
 from core.linalg.block_cg import CGResult, block_cg
 from core.linalg.cholesky import Factor
 from core.linalg.coarse import COARSE_LEVELS, CoarsePreconditioner
-from core.linalg.dense_operator import DenseOperator
+from core.linalg.dense_operator import DenseOperator, DensePredictor
 from core.linalg.features import LevelFeatures
 from core.linalg.histogram_operator import HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, added_error, kernel_error
@@ -16,6 +16,7 @@ __all__ = [
     "CGResult",
     "CoarsePreconditioner",
     "DenseOperator",
+    "DensePredictor",
     "Factor",
     "HistogramOperator",
     "KernelError",

@@ -38,6 +38,13 @@ class LabelledPool:
         labels[self.learnt] = self.model.labels
         return labels
 
+    @property
+    def noises(self) -> Floats:
+        """The variance of the noise on each item's label, or on one to come."""
+        noises = np.full(len(self), self.model.noise)
+        noises[self.learnt] = self.model.posterior.noise
+        return noises
+
     def append(self, query: Any) -> None:
         """More items, with levels for their values where there is room."""
         operator = self.model.operator

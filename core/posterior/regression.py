@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp
+from scipy.special import log_ndtr, softmax
 
 from core._types import Floats, Indices
 from core.kernels import Kernel
@@ -159,5 +159,6 @@ def probit(means: Floats, variance: Floats) -> Floats:
     >>> probit(np.array([[0.0, 0.0]]), np.array([1.0])).tolist()
     [[0.5, 0.5]]
     """
-    logs = log_ndtr(means / np.sqrt(variance)[:, None])
-    return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
+    with np.errstate(over="ignore"):  # of classes that are all hopeless, each is as good as the other
+        logs = np.maximum(log_ndtr(means / np.sqrt(variance)[:, None]), -1e300)
+    return np.asarray(softmax(logs, axis=1))

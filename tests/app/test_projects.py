@@ -170,6 +170,16 @@ def test_other_model_settings_train_anew(site):
         time.sleep(0.05)
 
 
+def test_readers_see_a_trained_model_at_once(site):
+    project = site.project()
+    project.add(X)
+    project.label({f"k{i}": "ab"[y] for i, y in enumerate(Y[:20])})
+    project.wait(project.post("/train", {"tune": False}, 202)["job"])
+    before = project.means(["k30"])
+    project.wait(project.post("/train", {"tune": True}, 202)["job"])  # as many changes as the one before
+    assert not np.allclose(project.means(["k30"]), before)
+
+
 def test_training_finds_hyperparameters_and_says_so(site):
     project = site.project(kernel="auto")
     project.add(X)

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,16 @@ from core.histograms import Histograms
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
 from core.posterior import POSTERIORS, LabelRegression
-from core.stopping import interval, leave_one_out_accuracy, pool_uncertainty, random_accuracy, stability
+from core.stopping import (
+    MOST_POINTS,
+    WINDOW,
+    interval,
+    learning_curve,
+    leave_one_out_accuracy,
+    pool_uncertainty,
+    random_accuracy,
+    stability,
+)
 from tests.core.data import size, word_counts
 from tests.reference.dense import DenseGP, hik, targets
 
@@ -49,7 +60,19 @@ def test_recommendations():
     assert stability(labels, labels).stop
     assert not stability(labels, 1 - labels).stop
     assert stability(labels[:0], labels).value is None
-    assert pool_uncertainty(np.array([[0.99, 0.01]])).stop
-    assert not pool_uncertainty(np.array([[0.6, 0.4]])).stop
-    for advice in (few, stability(labels, labels), pool_uncertainty(np.array([[0.6, 0.4]]))):
+    assert pool_uncertainty(np.array([0.01])).stop
+    assert not pool_uncertainty(np.array([0.4])).stop
+    for advice in (few, stability(labels, labels), pool_uncertainty(np.array([0.4]))):
         assert advice.reason.startswith("can stop" if advice.stop else "go on")
+
+
+def test_a_learning_curve_looks_back_on_the_last_answers():
+    right = np.repeat([0, 1], 100)
+    curve = learning_curve(np.arange(200) * 20, right)
+    assert len(curve) <= MOST_POINTS
+    assert (curve[0].accuracy, curve[0].judged) == (0.0, 1)
+    assert (curve[-1].accuracy, curve[-1].judged, curve[-1].labels) == (1.0, WINDOW, 199 * 20)
+    assert all(a.accuracy <= b.accuracy for a, b in pairwise(curve))
+    assert all(point.low <= point.accuracy <= point.high for point in curve)
+    assert (curve[-1].low, curve[-1].high) == interval(WINDOW, WINDOW)
+    assert learning_curve(right[:0], right[:0]) == []

@@ -7,7 +7,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 from fastapi import Query, Request, status
 
 from app.api.context import Admin, Reader, router
-from app.api.routes.projects import Cursor, Limit
+from app.api.routes.projects import Cursor, Limit, number_of
 from app.api.schemas import (
     Features,
     ItemFeatures,
@@ -42,15 +42,14 @@ async def add_items(at: Admin, body: NewItems) -> Any:
 @routes.get("/projects/{project}/items", response_model=ItemPage)
 async def list_items(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any:
     """Items in the order they came, with their votes."""
-    if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 12):
-        raise Invalid("cursor must be the next of a page")
+    after = number_of(cursor)
 
     def read() -> Any:
         with at.service.database.read() as connection:
-            return Report(connection, at.project.id).page(int(cursor) if cursor else -1, limit)
+            return Report(connection, at.project.id).page(-1 if after is None else after, limit)
 
-    found, after = await at.in_thread(read)
-    return {"items": found, "next": after}
+    found, after_these = await at.in_thread(read)
+    return {"items": found, "next": after_these}
 
 
 @routes.get("/projects/{project}/items/{key:path}", response_model=ItemHistory)

@@ -58,9 +58,12 @@ async def export_labels(
     at: Reader,
     format: Annotated[Literal["jsonl", "csv"], Query()] = "jsonl",  # noqa: A002
     history: Annotated[bool, Query(description="every event instead of the labels of today")] = False,
+    data: Annotated[bool, Query(description="with the data of the items; not with history")] = False,
 ) -> StreamingResponse:
     """All labels, as a stream."""
-    lines = export(at.service.database, at.project.id, format, history=history)
+    if history and data:
+        raise Invalid("the data of items comes with the labels of today: ask for history or for data")
+    lines = export(at.service.database, at.project.id, format, history=history, data=data)
     return StreamingResponse(lines, media_type=MEDIA[format])
 
 

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from app.api import schemas
 from app.api.context import Admin, Reader, router
 from app.services.predictions import PredictRows, predict_items, readable
-from app.services.reports import DescribeModel
+from app.services.reports import DescribeModel, advice
 from app.services.turns import LATER
 
 routes = router("model")
@@ -23,7 +23,8 @@ async def train(at: Admin, body: schemas.Train) -> Any:
 @routes.get("/projects/{project}/model", response_model=schemas.ModelAnswer)
 async def describe_model(at: Reader) -> Any:
     """Version, hyperparameters, and estimates of how good it is, with a recommendation each."""
-    return await at.do(DescribeModel(at.project, at.running.training), LATER)
+    model = await at.do(DescribeModel(at.project, at.running.training), LATER)
+    return model | {"advice": await at.in_thread(advice, at.project.view)}
 
 
 @routes.post("/projects/{project}/predict", responses={200: {"model": schemas.Predictions}})

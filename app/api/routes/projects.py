@@ -88,6 +88,13 @@ async def merge_class(at: Admin, name: str, body: MergeInto) -> Any:
     return {"classes": await at.do(MergeClass(at.project, name, body.into))}
 
 
+def number_of(cursor: str) -> int | None:
+    """The number that a cursor of a numbered list stands for; None at its beginning."""
+    if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
+        raise Invalid("cursor must be the next of a page")
+    return int(cursor) if cursor else None
+
+
 def _with_etag(response: Response, project: dict[str, Any]) -> dict[str, Any]:
     response.headers["ETag"] = f'"{project["revision"]}"'
     return project

@@ -64,7 +64,7 @@ class ModelAnswer(BaseModel):
     version: int
     degraded: str | None = Field(description="what is wrong, if something is")
     solver: str | None
-    kernel: str | None = Field(description="how the kernel was chosen, if that was left to the service")
+    kernel: str | None = Field(description="its name, and how it was chosen if that was left to the service")
     hyperparameters: dict[str, float]
     items: int
     labelled: int

@@ -1,0 +1,90 @@
+"""What can be seen of the learning; none of it keeps an annotator waiting."""
+
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+from pydantic_core import to_json
+
+from app.api import schemas
+from app.api.context import Reader, router
+from app.api.routes.projects import Cursor, Limit, number_of
+from app.services import insights as services
+from app.services.explanations import ExplainItem, column_names, explained
+from app.services.ledger import Kind
+from app.services.model_card import card
+from app.services.pool_map import points
+from app.services.rankings import Ranking, ranked
+from app.services.reports import EventFilter, Report
+from app.services.turns import LATER
+
+routes = router("insights")
+
+Filter = Annotated[str | None, Query(max_length=500)]
+
+
+@routes.get("/projects/{project}/insights", response_model=schemas.Insights)
+async def insights(at: Reader) -> Any:
+    """Learning curve, class counts, uncertainty of the pool, and whether to go on."""
+    return await at.in_thread(services.insights, at.service.database, at.project.id, at.project.view)
+
+
+@routes.get("/projects/{project}/map", responses={200: {"model": schemas.PoolMapAnswer}})
+async def pool_map(
+    at: Reader, limit: Annotated[int, Query(ge=1, le=20_000, description="items, at most")] = 2000
+) -> Response:
+    """Items in the plane, near each other if the kernel takes them for alike; up to half of them labelled ones."""
+
+    def draw() -> bytes:
+        places = at.running.pool_map.places(at.project, at.running.writer)
+        return to_json(points(at.project.view, at.project.keys, places, limit))
+
+    return Response(await at.in_thread(draw), media_type="application/json")
+
+
+@routes.get("/projects/{project}/ranked", response_model=schemas.RankedItems)
+async def rank(
+    at: Reader,
+    by: Annotated[
+        Ranking, Query(description="unlabelled and uncertain, labelled and surprising, or disagreed on")
+    ] = "uncertain",
+    limit: Limit = 50,
+) -> Any:
+    """Items worth a look, the most remarkable first."""
+    view, database = at.project.view, at.service.database
+    return {"items": await at.in_thread(ranked, database, at.project.id, view, by, limit)}
+
+
+@routes.get("/projects/{project}/events", response_model=schemas.EventPage)
+async def list_events(
+    at: Reader,
+    annotator: Filter = None,
+    kind: Annotated[Kind | None, Query()] = None,
+    label: Filter = None,
+    key: Filter = None,
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> Any:
+    """Everything that was said, the newest first; by annotator (name), kind, label and item if wanted."""
+    before = number_of(cursor)
+
+    def read() -> Any:
+        with at.service.database.read() as connection:
+            wanted = EventFilter(annotator, kind, label, key)
+            return Report(connection, at.project.id).newest(wanted, before, limit)
+
+    found, after = await at.in_thread(read)
+    return {"events": found, "next": after}
+
+
+@routes.get("/projects/{project}/card", response_model=schemas.ModelCard)
+async def model_card(at: Reader) -> Any:
+    """The model card: how the model was made, by whom, how good it is, and what to be careful about."""
+    return await at.in_thread(card, at.service.database, at.project.id, at.project.view)
+
+
+@routes.get("/projects/{project}/why/{key:path}", response_model=schemas.Why)
+async def why(at: Reader, key: str) -> Any:
+    """What speaks for and against the predicted class of an item, by column."""
+    classes, mean, found = await at.do(ExplainItem(at.project, key), LATER)
+    names = await at.in_thread(column_names, at.service.database, at.project.id)
+    return explained(classes, mean, found, names)

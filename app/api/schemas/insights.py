@@ -1,0 +1,178 @@
+"""What can be seen of the learning: curves, maps, rankings, events, the model card, explanations."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from app.api.schemas.common import Page
+from app.api.schemas.items import EventAnswer, Vote
+from app.api.schemas.labels import Agreement
+from app.api.schemas.model import Advice
+from app.api.schemas.projects import ProjectAnswer
+
+
+class CurvePoint(BaseModel):
+    """How good the model was on items drawn at random, when so many labels had been given."""
+
+    labels: int
+    accuracy: float = Field(description="share of the judged items that the model foretold")
+    low: float = Field(description="with 95 % confidence it is not below")
+    high: float
+    judged: int = Field(description="the last items drawn at random that this looks back on, at most 50")
+
+
+class ClassCounts(BaseModel):
+    """Items of a class."""
+
+    labelled: int
+    predicted: int = Field(description="of the items without a label")
+
+
+class Histogram(BaseModel):
+    """One count for each pair of neighbouring edges; both are empty until two classes have labels."""
+
+    edges: list[float]
+    counts: list[int]
+
+
+class Insights(BaseModel):
+    """How the learning goes."""
+
+    version: int
+    curve: list[CurvePoint]
+    classes: dict[str, ClassCounts]
+    uncertainty: Histogram = Field(
+        description="items without a label, by the probability that their predicted class is wrong"
+    )
+    advice: list[Advice]
+
+
+class Point(BaseModel):
+    """An item on the map."""
+
+    key: str
+    x: float
+    y: float
+    label: str | None
+    predicted: str | None
+    uncertainty: float = Field(description="probability that the predicted class is wrong")
+
+
+class PoolMapAnswer(BaseModel):
+    """Items in the plane, by the two main directions in which the kernel tells them apart."""
+
+    version: int
+    points: list[Point]
+
+
+class RankedItem(BaseModel):
+    """An item worth a look."""
+
+    key: str
+    data: dict[str, Any] | None
+    label: str | None
+    predicted: str | None = Field(description="of surprising items by all other labels")
+    probability: float | None = Field(description="of the predicted class")
+    score: float = Field(
+        description="probability that the predicted class (uncertain) or the label (surprising) is wrong, "
+        "or that two votes differ (disagreed)"
+    )
+    votes: list[Vote]
+
+
+class RankedItems(BaseModel):
+    """Items, the most remarkable first."""
+
+    items: list[RankedItem]
+
+
+class PoolEvent(EventAnswer):
+    """One thing that was said of an item, and of which."""
+
+    key: str
+
+
+class EventPage(Page):
+    """Some events, the newest first."""
+
+    events: list[PoolEvent]
+
+
+class KernelNote(BaseModel):
+    """The kernel in use, and why it is used."""
+
+    name: str
+    why: str
+
+
+class Channel(BaseModel):
+    """The weight that a group of columns has in the kernel."""
+
+    name: str
+    weight: float
+
+
+class Figures(BaseModel):
+    """How good the model is."""
+
+    accuracy: CurvePoint | None = Field(description="on items drawn at random, today")
+    advice: list[Advice]
+    confusion: dict[str, dict[str, int]] = Field(
+        description="for each class, how many of its labels the other labels take for which class"
+    )
+
+
+class CardAnnotator(BaseModel):
+    """Somebody who gave answers."""
+
+    name: str
+    items: int = Field(description="that they labelled")
+    last_at: float
+
+
+class CardTraining(BaseModel):
+    """The last training."""
+
+    created_at: float
+    labels: int
+    items: int
+
+
+class ModelCard(BaseModel):
+    """What a reader needs to know to trust the model, or not to."""
+
+    project: ProjectAnswer
+    version: int
+    items: int
+    labelled: int
+    classes: dict[str, ClassCounts]
+    encoder: dict[str, Any] | None = Field(description="how raw items become features; null where they come as numbers")
+    kernel: KernelNote | None
+    solver: str | None
+    hyperparameters: dict[str, float]
+    channels: list[Channel]
+    figures: Figures
+    annotators: list[CardAnnotator]
+    agreement: Agreement
+    training: CardTraining | None
+    cautions: list[str]
+    made_with: dict[str, str] = Field(description="versions of the software")
+
+
+class Part(BaseModel):
+    """What one column adds to the lead of the predicted class."""
+
+    name: str
+    weight: float = Field(description="above zero it speaks for the class, below against it")
+    column: int
+
+
+class Why(BaseModel):
+    """Why an item is taken for this class; lead = parts + rest + constant."""
+
+    label: str | None = Field(description="the predicted class; null until two classes have labels")
+    against: str | None = Field(description="the next best class")
+    lead: float | None = Field(description="by how much its mean is above that of the next best class")
+    constant: float | None
+    rest: float | None = Field(description="of all columns that are not shown")
+    parts: list[Part] = Field(description="the heaviest first; empty where the kernel is no sum over columns")

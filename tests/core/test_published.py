@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from core import OnlineLearner, Settings
+from core.evidence import leave_one_out
+from core.posterior import probit
+from tests.core.data import size, word_counts
+
+NAMES = ["ant", "bee", "cat"]
+N = size(80, 24)
+
+
+def taught(n_labels=12, **settings):
+    x, y = word_counts(N, 8, 3)
+    learner = OnlineLearner(Settings(**settings), NAMES)
+    learner.add_items(x)
+    for item in range(n_labels):
+        learner.label(N - 1 - item, NAMES[y[item]], doubt=1.0 + item % 2)  # in another order than that of the items
+    return learner
+
+
+@pytest.mark.parametrize("settings", [{"posterior": p} for p in ("dual", "levels", "iterative")] + [{"balance": True}])
+def test_leave_one_out_follows_from_what_is_published(settings):
+    learner = taught(**settings)
+    labelled = learner._labelled
+    means, variances = leave_one_out(labelled.model)
+    order = np.argsort(labelled.learnt)
+    left_out = learner.publish().left_out
+    assert left_out.items.tolist() == sorted(labelled.learnt)
+    assert np.array_equal(left_out.labels, labelled.model.labels[order])
+    assert np.allclose(left_out.means, means[order], atol=1e-6)
+    assert np.allclose(left_out.variances, variances[order], atol=1e-6)
+    assert np.allclose(left_out.probabilities.sum(axis=1), 1.0)
+
+
+def test_leave_one_out_of_dense_kernels():
+    learner = taught(kernel="rbf", gamma=20.0)
+    means, _ = leave_one_out(learner._labelled.model)
+    assert np.allclose(learner.publish().left_out.means, means[np.argsort(learner._labelled.learnt)], atol=1e-8)
+
+
+def test_uncertainty_is_the_probability_to_err():
+    published = taught().publish()
+    assert np.array_equal(published.predicted, published.mean.argmax(axis=1))
+    assert np.allclose(published.uncertainty, 1.0 - published.probabilities.max(axis=1))
+    assert published.tells_classes_apart
+    assert not taught(0).publish().tells_classes_apart
+    assert not taught(1).publish().tells_classes_apart
+
+
+def test_nobody_can_change_what_is_published():
+    published = taught().publish()
+    for array in (published.mean, published.variance, published.noises, published.labels):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    taught().mean[0] = 1.0  # the learner's own array is its own
+
+
+def test_hopeless_classes_are_equally_probable():
+    assert probit(np.array([[-1e200, -1e200]]), np.array([1.0])).tolist() == [[0.5, 0.5]]
