@@ -10,6 +10,7 @@ const VIEWS = {
   start: () => import("./projects/start.js"),
   look: () => import("./look/look.js"),
   manage: () => import("./manage/manage.js"),
+  card: () => import("./manage/card.js"),
 };
 
 const page = { me: null, project: null, failed, say, go, address };

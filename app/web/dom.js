@@ -8,7 +8,7 @@ export function h(what, ...parts) {
   const made = document.createElement(name);
   if (classes.length) made.className = classes.join(" ");
   if (name === "button") made.type = "button";
-  for (const part of parts.flat()) {
+  for (const part of parts.flat(Infinity)) {
     if (part === null || part === undefined || part === false) continue;
     if (Object.getPrototypeOf(part) === Object.prototype) set(made, part);
     else made.append(part);

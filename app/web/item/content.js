@@ -1,6 +1,6 @@
 // An item as people see it. Everything in it was sent by somebody: it is shown as text, and pictures only if they are.
 
-import { callIfThere, projectPath } from "../api.js";
+import { call, projectPath } from "../api.js";
 import { h, kept } from "../dom.js";
 import { bars } from "./bars.js";
 import { marked } from "./marks.js";
@@ -22,7 +22,7 @@ export class Content {
     this.#letters(0);
   }
 
-  /** "picture", "text", "bars" or null: what there is to enlarge. */
+  /** "picture", "text" or null: what there is to enlarge. */
   get kind() {
     return this.#kind;
   }
@@ -83,11 +83,9 @@ export class Content {
   }
 
   async #drawBars(item, project) {
-    const found = await callIfThere("GET", `${projectPath(project.id, "features")}/${encodeURIComponent(item.key)}`).catch(
-      () => null,
-    );
+    const found = await call("GET", projectPath(project.id, "features", item.key)).catch(() => null);
     if (this.#item !== item || !found) return;
-    this.#kind = "bars";
+    this.place.querySelector(".text")?.remove(); // the key, which stood for it
     this.place.prepend(bars(found));
   }
 }

@@ -126,11 +126,18 @@ export function mapChart(canvas, points, classes, by, opened) {
       onClick: (_, [hit], chart) => hit && opened(chart.data.datasets[hit.datasetIndex].data[hit.index].key),
       onHover: (event, [hit]) => (event.native.target.style.cursor = hit ? "pointer" : "default"),
       plugins: {
-        legend: { display: by === "class", position: "bottom", labels: { usePointStyle: true, boxHeight: 7, boxWidth: 7 } },
+        legend: { display: by === "class", position: "bottom", labels: legend(globalThis.Chart) },
         tooltip: { displayColors: false, callbacks: { label: ({ raw }) => told(raw) } },
       },
     },
   }));
+}
+
+/** Marks of the legend are full, whatever the first point is like. */
+function legend(Chart) {
+  const { generateLabels } = Chart.defaults.plugins.legend.labels;
+  const full = (chart) => generateLabels(chart).map((entry) => ({ ...entry, fillStyle: entry.strokeStyle }));
+  return { usePointStyle: true, boxHeight: 7, boxWidth: 7, generateLabels: full };
 }
 
 /** A dataset for each class; what people have labelled is drawn full and larger. */

@@ -19,7 +19,7 @@ export async function show(place, page, given) {
   const dialog = new ItemDialog(page, () => panels.forEach((panel) => panel.load()));
   const insights = once(() => get("insights"));
   const panels = [
-    advicePanel(get, insights),
+    advicePanel(get, insights, page.address({ project: project.id, view: "card" })),
     curvePanel(insights),
     classesPanel(get, insights),
     mapPanel(project, (key) => dialog.open(key)),
@@ -42,7 +42,7 @@ export async function show(place, page, given) {
   }
 }
 
-function advicePanel(get, insights) {
+function advicePanel(get, insights, card) {
   return new Panel(
     "Should you go on?",
     async (body) => {
@@ -57,7 +57,7 @@ function advicePanel(get, insights) {
             ? `Go on for now: ${stops.length} of ${judged.length} estimates say that it is enough.`
             : "Go on: more labels still help.";
       const kind = judged.length && stops.length === judged.length ? "p.verdict.good" : "p.verdict";
-      body.replaceChildren(h(kind, text), adviceList(advice));
+      body.replaceChildren(h(kind, text), adviceList(advice), h("p.fine.to-card", h("a", { href: card }, "Model card")));
     },
     { wide: true },
   );

@@ -97,6 +97,7 @@ def test_a_wrong_key_is_told(person, server):
     assert ann.page.evaluate("localStorage.length") == 0
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(person, scheme):
     ann = person(viewport={"width": 380, "height": 740}, color_scheme=scheme, has_touch=True)
     first = ann.open("Demo")

@@ -61,7 +61,8 @@ class Sitting:
         self.item = self.person.press(key)
 
     def undo(self):
-        """The last label that stands is taken back, and its item comes again."""
+        """The last answer is taken back, and its item comes again; one that was never sent would leave no trace."""
+        self.person.saved()
         last = [key for kind, key, _, _ in self.pressed if kind != "retract"][-1]
         self.pressed.append(("retract", last, None, self.person.name))
         self.item = self.person.press("z")
