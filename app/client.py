@@ -16,8 +16,10 @@ import functools
 import itertools
 import json
 import random
+import tempfile
 import time
 import uuid
+import zipfile
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -43,13 +45,13 @@ WIDEST = 1_000_000  # columns of a dense row
 FIRST_PAUSE, LONGEST_BACKOFF, LONGEST_PAUSE = 0.25, 8.0, 30.0  # seconds
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 LOST = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
-FORMATS = {"npz": "npz", "jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}  # by suffix
+FORMATS = {"npz": "npz", "jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "zip": "zip"}  # by suffix
 FORMATS |= dict.fromkeys(("svm", "svmlight", "libsvm"), "svmlight")
 
 T = TypeVar("T")
 P = ParamSpec("P")
 Steps = Generator["_Request | float", Any, T]  # a float is a pause in seconds
-Format = Literal["npz", "jsonl", "csv", "svmlight"]
+Format = Literal["auto", "zip", "npz", "jsonl", "csv", "svmlight"]
 Role = Literal["admin", "annotator", "reader"]
 
 
@@ -70,6 +72,7 @@ class Project:
     classes: list[str]
     settings: dict[str, Any]
     created_at: float
+    encoder: dict[str, Any] | None = None
     etag: str | None = None
 
 
@@ -266,6 +269,7 @@ class _Methods:
     ) -> Steps[Added]:
         """Add an item for each row of a table: lists, a numpy array, a scipy matrix, {"indices", "values"}.
 
+        Where the project has an encoder, rows may be texts, or cells by column.
         Many rows take several requests; if one fails, call it again: what is there already is not changed.
         """
         data = [None] * len(keys) if data is None else data
@@ -273,7 +277,7 @@ class _Methods:
         if not len(keys) == n_rows == len(data):
             raise ValueError(f"{len(keys)} keys, {n_rows} rows and {len(data)} data: there must be as many of each")
         rows = _rows(features, dense_first=True)
-        items = ({"key": key, "features": row, "data": shown} for key, row, shown in zip(keys, rows, data, strict=True))
+        items = ({"key": key, "data": shown} | _given(row) for key, row, shown in zip(keys, rows, data, strict=True))
         added = unchanged = 0
         for body in _bodies("items", items):
             answer = yield from self._json("POST", "projects", project, "items", body=body, safe=True)
@@ -303,16 +307,20 @@ class _Methods:
     ) -> Steps[str]:
         """Upload a file of items, by its suffix or another format, and give the job that reads it.
 
-        With `labels` those in the file count as yours; `on_sent` is told the bytes sent so far.
+        A folder of pictures or .txt files is sent as a zip. With `labels` those in the file count as yours; `on_sent`
+        is told the bytes sent so far.
         """
         file = Path(file)
-        kind = format or FORMATS.get(file.suffix[1:].lower())
+        kind = format or ("zip" if file.is_dir() else FORMATS.get(file.suffix[1:].lower()))
         if kind is None:
             raise ValueError(f"{file}: expected a name that ends in .{', .'.join(FORMATS)}, or a format")
-        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(file.stat().st_size)}
-        params = {"format": kind, "labels": labels, "index_base": index_base}
-        sending = {"body": file, "params": params, "headers": headers, "on_sent": on_sent}
-        return str((yield from self._json("POST", "projects", project, "import", **sending))["job"])
+        if file.is_dir() and kind not in ("zip", "auto"):
+            raise ValueError(f"{file} is a directory, which is sent as zip, not as {kind}")
+        with _as_file(file) as sent:
+            headers = {"Content-Type": "application/octet-stream", "Content-Length": str(sent.stat().st_size)}
+            params = {"format": kind, "labels": labels, "index_base": index_base}
+            sending = {"body": sent, "params": params, "headers": headers, "on_sent": on_sent}
+            return str((yield from self._json("POST", "projects", project, "import", **sending))["job"])
 
     @_Method
     def list_jobs(self, project: str) -> Steps[list[Job]]:
@@ -434,16 +442,30 @@ class _Methods:
 
     @_Method
     def predict(
-        self, project: str, *, features: Any = None, keys: Sequence[str] | None = None
+        self,
+        project: str,
+        *,
+        features: Any = None,
+        keys: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
     ) -> Steps[list[Prediction]]:
-        """A prediction for each row of features (as `add_items` takes them), or for each item by its key."""
-        if (features is None) == (keys is None):
-            raise ValueError("give either features or keys")
-        bodies = _bodies("features", _rows(features)) if keys is None else _bodies("keys", keys)
+        """A prediction for each row of features (as `add_items` takes them), each item by its key, or each text."""
+        parts = {"features": features, "keys": keys, "texts": texts}
+        given = {name: part for name, part in parts.items() if part is not None}
+        if len(given) != 1:
+            raise ValueError("give either features, keys or texts")
+        ((name, rows),) = given.items()
+        bodies = _bodies(name, _rows(rows) if name == "features" else rows)
         found: list[Prediction] = []
         for body in bodies:
             answer = yield from self._json("POST", "projects", project, "predict", body=body, safe=True)
             found += [_parsed(Prediction, entry) for entry in answer["predictions"]]
+        return found
+
+    @_Method
+    def medium(self, project: str, name: str) -> Steps[bytes]:
+        """A picture by its name, or by the path that an item has for it."""
+        found: bytes = (yield from self._send("GET", "projects", project, "media", name.rsplit("/", 1)[-1])).content
         return found
 
     @_Method
@@ -691,6 +713,27 @@ def _rows(table: Any, *, dense_first: bool = False) -> Iterator[Any]:
             yield [known.get(column, 0.0) for column in range(table.shape[-1])]
         else:
             yield {"indices": indices, "values": values}
+
+
+def _given(row: Any) -> dict[str, Any]:
+    """Under the name that the service has for it."""
+    raw = isinstance(row, Mapping) and set(row) != {"indices", "values"}
+    return {"text" if isinstance(row, str) else "row" if raw else "features": row}
+
+
+@contextmanager
+def _as_file(source: Path) -> Iterator[Path]:
+    """The file itself, or a zip of a folder that is there for as long as it is needed."""
+    if not source.is_dir():
+        yield source
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder) / "folder.zip"
+        with zipfile.ZipFile(packed, "w") as archive:
+            for file in sorted(source.rglob("*")):
+                if file.is_file():
+                    archive.write(file, file.relative_to(source).as_posix())
+        yield packed
 
 
 def _bodies(name: str, entries: Iterable[Any]) -> Iterator[bytes]:

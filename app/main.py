@@ -12,7 +12,7 @@ from fastapi.staticfiles import StaticFiles
 from app.api import problems
 from app.api.examples import add_examples
 from app.api.middleware import Around
-from app.api.routes import health, insights, items, keys, labels, model, projects
+from app.api.routes import health, insights, items, keys, labels, media, model, projects
 from app.metrics import Metrics
 from app.services.service import Service
 from app.settings import ServiceSettings
@@ -42,7 +42,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     app.state.metrics = Metrics(lambda: app.state.service)
     problems.install(app)
     add_examples(app)
-    for part in (projects, items, labels, model, insights, keys, health):
+    for part in (projects, items, media, labels, model, insights, keys, health):
         app.include_router(part.routes)
     app.mount("/", StaticFiles(directory=WEB, html=True), name="web")
     app.add_middleware(

@@ -12,7 +12,13 @@ PROJECT = {
     "id": ID,
     "name": "pets",
     "classes": ["cat", "dog"],
-    "settings": ProjectSettings().model_dump(),
+    "settings": ProjectSettings(encoder="auto").model_dump(),
+    "encoder": {
+        "kind": "text",
+        "why": "the column text holds texts",
+        "channels": [{"name": "words", "columns": 3000}, {"name": "characters", "columns": 3000}],
+        "description": {"options": {"sublinear": True}, "columns": 6000},
+    },
     "created_at": 1794806785.4,
 }
 QUESTION = {

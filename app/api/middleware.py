@@ -119,5 +119,6 @@ def _with_headers(message: Message, own_id: str, path: str) -> Any:
     headers = [*message.get("headers", []), *HEADERS, (b"x-request-id", own_id.encode())]
     headers.append((b"content-security-policy", DOCS_POLICY if path in DOCS else POLICY))
     # The page asks whether its files are still the same, so that old and new scripts never meet.
-    headers.append((b"cache-control", b"no-store" if path.startswith("/v1") else b"no-cache"))
+    if not any(name == b"cache-control" for name, _ in headers):
+        headers.append((b"cache-control", b"no-store" if path.startswith("/v1") else b"no-cache"))
     return {**message, "headers": headers}

@@ -15,6 +15,8 @@ from app.commands.options import fatal
 
 TRIES = 4  # of a request: somebody is waiting at the terminal
 
+COUNTS = ("added", "unchanged", "labelled")
+
 ProjectId = Annotated[str, typer.Option("--project", help="id of the project")]
 Address = Annotated[str, typer.Option("--url", help="where the service listens")]
 Key = Annotated[str, typer.Option("--key", envvar="ASKNEXT_KEY", help="your key")]
@@ -22,7 +24,7 @@ Local = "http://127.0.0.1:8000"
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="npz, jsonl, csv or svmlight")],
+    file: Annotated[Path, typer.Argument(help="npz, jsonl, csv, svmlight, zip, or a folder of pictures or .txt files")],
     project: ProjectId,
     url: Address = Local,
     key: Key = "",
@@ -33,7 +35,7 @@ def import_file(
     """Upload a file of items, and wait until they are in the model."""
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     with connected(url, key) as client, Progress(*columns, console=Console(stderr=True)) as progress:
-        upload = progress.add_task("uploading", total=file.stat().st_size)
+        upload = progress.add_task("uploading", total=None if file.is_dir() else file.stat().st_size)
         job_id = client.import_file(
             project,
             file,
@@ -49,7 +51,13 @@ def import_file(
 
         result = client.wait_for_job(project, job_id, show).result or {}
         progress.update(reading, description="done", total=1, completed=1)
-    typer.echo(", ".join(f"{count} {name}" for name, count in result.items()))
+    typer.echo(", ".join(f"{count} {name}" for name, count in result.items() if name in COUNTS))
+    if "found" in result:
+        typer.echo(f"{result['found']['kind']}: {result['found']['why']}")
+        for entry in result["broken"]:
+            typer.echo(f"{entry['name']}: {entry['reason']}", err=True)
+        if result["broken_count"]:
+            typer.echo(f"{result['broken_count']} could not be read", err=True)
 
 
 def export_labels(

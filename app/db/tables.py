@@ -90,6 +90,20 @@ items = Table(
     UniqueConstraint("project_id", "key"),
 )
 
+# What turns raw items into features, fitted once; `channels` are the names and numbers of its columns, in order.
+encoders = Table(
+    "encoders",
+    metadata,
+    _project(primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("channels", JSON, nullable=False),
+    Column("description", JSON, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("created_at", Float, nullable=False),
+    CheckConstraint("kind IN ('text', 'image', 'table', 'vectors', 'sets')", name="kind"),
+)
+
 # The answers to posts with an idempotency key, kept for ever.
 requests = Table(
     "requests",

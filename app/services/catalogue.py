@@ -1,18 +1,19 @@
 """The list of projects: made, shown, changed, deleted."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from app.db import projects
+from app.db import encoders, projects
 from app.db.database import Database
 from app.services.class_book import ClassBook
 from app.services.clock import now
 from app.services.ids import new_id
 from app.services.problems import Invalid, NotFound, PreconditionFailed
-from app.services.project import Project
+from app.services.project import Project, StoredEncoder
 from app.services.project_settings import ProjectSettings, learner_settings
 from app.services.turns import Task
 
@@ -39,7 +40,8 @@ def page(database: Database, after: str, limit: int, only: str | None) -> list[d
     with database.read() as connection:
         rows = projects.page(connection, after, limit, only)
         classes = projects.classes_of(connection, [row.id for row in rows])
-        return [_shown(row, classes.get(row.id, [])) for row in rows]
+        fitted = encoders.shown(connection, [row.id for row in rows])
+        return [_shown(row, classes.get(row.id, []), fitted.get(row.id)) for row in rows]
 
 
 def delete(database: Database, project_id: str) -> None:
@@ -68,11 +70,14 @@ class ChangeProject(Task):
         _check(settings)
         if settings.columns != project.settings.columns and project.keys:
             raise Invalid("columns cannot be changed once there are items")
+        if settings.encoder != project.settings.encoder and (project.keys or project.encoder is not None):
+            raise Invalid("encoder cannot be changed once there are items or an encoder was fitted")
         name = self._name or project.name
         projects.change(connection, project.id, name=name, settings=settings.model_dump())
-        self.model_changed = settings.model() != project.settings.model()
+        before = project.model()
         self._all_labels = settings.consensus != project.settings.consensus
         project.name, project.settings, project.revision = name, settings, project.revision + 1
+        self.model_changed = before != project.model()
         project.recount()
         self.answer = shown(connection, project.id)
 
@@ -87,15 +92,17 @@ def shown(connection: Connection, project_id: str) -> dict[str, Any]:
     row = projects.get(connection, project_id)
     if row is None:
         raise NotFound("there is no such project")
-    return _shown(row, projects.all_classes(connection, project_id))
+    fitted = encoders.shown(connection, [project_id]).get(project_id)
+    return _shown(row, projects.all_classes(connection, project_id), fitted)
 
 
-def _shown(row: Any, classes: Sequence[Any]) -> dict[str, Any]:
+def _shown(row: Any, classes: Sequence[Any], encoder: Any) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
         "classes": ClassBook.of(classes).active(),
         "settings": row.settings,
+        "encoder": None if encoder is None else asdict(StoredEncoder.of(encoder)),
         "revision": row.revision,
         "created_at": row.created_at,
     }

@@ -1,7 +1,7 @@
 """Features of items as bytes, and back to a table."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +40,17 @@ def table(blobs: Iterable[bytes], width: int) -> Table:
     all_columns = np.concatenate(columns) if columns else np.empty(0, dtype=np.int32)
     rows = sp.csr_matrix((all_values, all_columns, starts), shape=(len(entries), width))
     return rows.toarray() if entries and all(indices is None for indices, _ in entries) else rows
+
+
+def blobs(table: Table) -> list[bytes]:
+    """Rows of a table as they are stored.
+
+    >>> blobs(np.array([[0.0, 5.0], [1.0, 0.0]])) == blobs(sp.csr_matrix([[0.0, 5.0], [1.0, 0.0]]))
+    True
+    """
+    if not sp.issparse(table):
+        return [encode(np.arange(table.shape[1]), row) for row in table]
+    return [encode(table.indices[a:b], table.data[a:b]) for a, b in pairwise(table.indptr)]
 
 
 Given = Sequence[float] | tuple[Sequence[int], Sequence[float]]

@@ -7,9 +7,12 @@ from typing import Any
 from app.services.answers import Answer, AnswerTask
 from app.services.item_files import Format, Portion, read_portions
 from app.services.job_runner import Progress
+from app.services.media import Media
 from app.services.pool import AddItems
 from app.services.problems import Invalid
 from app.services.project import Project
+from app.services.raw_imports import RawImport
+from app.services.raw_items import Form, form_of
 from app.services.service import Running
 from app.services.training import train
 from app.services.turns import LATER
@@ -17,35 +20,48 @@ from app.services.turns import LATER
 
 @dataclass(frozen=True)
 class Import:
-    """A file to be read, and whose labels they are, if labels in it count."""
+    """A file to be read, and whose labels they are, if labels in it count; without a form it is looked at."""
 
     path: Path
-    form: Format
+    form: Form | None
+    media: Media
     index_base: int = 1
     annotator: str | None = None
 
 
 def run_import(running: Running, wanted: Import, progress: Progress) -> dict[str, Any]:
     """Add all items, then build the model once: its levels should know all of them."""
-    project, writer = running.project, running.writer
-    added = unchanged = labelled = 0
+    n_items = len(running.project.keys)
     running.imports += 1
     try:
-        for portion in read_portions(wanted.path, wanted.form, wanted.index_base):
-            progress.tell(portion.read, portion.total, f"{added + unchanged} items read")
-            if not portion.rows:
-                continue
-            if wanted.annotator is not None:
-                _check_labels(project, portion)
-            task = AddItems(project, [row.item for row in portion.rows], portion.width, teach=False)
-            answer = writer.do(task, LATER)
-            added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
-            labelled += _label(running, wanted, portion)
+        form = wanted.form or form_of(wanted.path)
+        if running.project.settings.encoder != "none":
+            raw = RawImport(running, wanted.media, wanted.annotator, progress)
+            return raw.run(wanted.path, form, wanted.index_base)
+        if form == "zip":
+            raise Invalid("a zip of pictures or texts needs a project with an encoder: set encoder to auto")
+        return _add_features(running, wanted, form, progress)
     finally:
         wanted.path.unlink(missing_ok=True)
         running.imports -= 1
-        if added:
-            train(project, writer, progress, tune=False)
+        if len(running.project.keys) > n_items:
+            train(running.project, running.writer, progress, tune=False)
+
+
+def _add_features(running: Running, wanted: Import, form: Format, progress: Progress) -> dict[str, Any]:
+    """Items whose features the file holds."""
+    project, writer = running.project, running.writer
+    added = unchanged = labelled = 0
+    for portion in read_portions(wanted.path, form, wanted.index_base):
+        progress.tell(portion.read, portion.total, f"{added + unchanged} items read")
+        if not portion.rows:
+            continue
+        if wanted.annotator is not None:
+            _check_labels(project, portion)
+        task = AddItems(project, [row.item for row in portion.rows], portion.width, teach=False)
+        answer = writer.do(task, LATER)
+        added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
+        labelled += _label(running, wanted, portion)
     return {"added": added, "unchanged": unchanged, "labelled": labelled}
 
 

@@ -176,7 +176,7 @@ def _numeric_columns(names: list[str], lines: list[list[str]]) -> list[int]:
         and all(len(line) > column and _is_number(line[column]) for line in lines if line)
     ]
     if not found:
-        raise Invalid("the csv file has no column of numbers under its header")
+        raise Invalid("the csv file has no column of numbers under its header; texts need a project with an encoder")
     return found
 
 
@@ -231,7 +231,7 @@ def _read_svmlight(path: Path, index_base: int) -> Iterator[Portion]:
 def _read_npz(path: Path) -> Iterator[Portion]:
     """X dense, or the parts of a CSR matrix as scipy saves them; keys, y and texts of data beside it if you like."""
     try:
-        _check_unpacked(path)
+        check_unpacked(path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: array for name, array in file.items() if isinstance(array, np.ndarray)}
     except NOT_NPZ as error:
@@ -256,7 +256,7 @@ def _read_npz(path: Path) -> Iterator[Portion]:
         yield Portion(rows, x.shape[1], first + len(rows), n)
 
 
-def _check_unpacked(path: Path) -> None:
+def check_unpacked(path: Path) -> None:
     """A small file may unpack to more than the memory holds."""
     with zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in archive.infolist())

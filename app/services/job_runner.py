@@ -43,6 +43,11 @@ class Progress:
         self._steps += 1
         self.tell(self._steps)
 
+    def phase(self, message: str) -> None:
+        """Something else begins: told at once."""
+        self._told_at = 0.0
+        self.tell(0, None, message)
+
     def tell(self, done: int, total: int | None = None, message: str | None = None) -> None:
         """How far it is."""
         if self._cancelled.is_set():

@@ -40,6 +40,7 @@ class AddItems(Task):
     new: Sequence[NewItem]
     width: int | None  # columns, where the caller knows
     teach: bool = True
+    skip_others: bool = False  # leave out what has a known key and other features, instead of refusing everything
     _added: list[NewItem] = field(default_factory=list)
     _begun: OnlineLearner | None = None
 
@@ -48,10 +49,13 @@ class AddItems(Task):
         project = self.project
         known = items.with_keys(connection, project.id, [item.key for item in self.new])
         fresh: dict[str, NewItem] = {}
+        others: list[str] = []
         for place, item in enumerate(self.new):
             twin = fresh[item.key].features if item.key in fresh else getattr(known.get(item.key), "features", None)
             if twin is None:
                 fresh[item.key] = item
+            elif bytes(twin) != item.features and self.skip_others:
+                others.append(item.key)
             elif bytes(twin) != item.features:
                 raise Conflict(f"entry {place}: an item with this key and other features is there already")
         self._added = list(fresh.values())
@@ -62,7 +66,8 @@ class AddItems(Task):
                 projects.set_width(connection, project.id, width)
                 project.width = width
             self._store(connection)
-        self.answer = {"added": len(self._added), "unchanged": len(self.new) - len(self._added)}
+        unchanged = len(self.new) - len(self._added) - len(others)
+        self.answer = {"added": len(self._added), "unchanged": unchanged, "others": others}
 
     def learn(self) -> None:
         """More items in the model."""
@@ -70,7 +75,7 @@ class AddItems(Task):
             return
         project = self.project
         if self._begun is not None:
-            project.learner, project.made_with = self._begun, project.settings.model()
+            project.learner, project.made_with = self._begun, project.model()
         else:
             table = self._table(project.width or 1)
             project.with_model(lambda learner: _append(learner, table, project))
@@ -93,14 +98,14 @@ class AddItems(Task):
         project = self.project
         try:
             if not self.teach and project.keys:  # a portion of a file: no time to build a model of it
-                if project.settings.kernel == "hik" and not project.settings.complement:
+                if project.model()["kernel"] == "hik" and not project.settings.complement:
                     check_not_negative(self._table(width))
             elif not project.keys:
                 self._begun = project.begin_model(self._table(width))
             elif project.learner is not None and len(project.learner) == len(project.keys):
                 project.learner.check_items(self._table(width))
         except ValueError as error:
-            if not (project.keys and project.settings.kernel == "auto" and self._needs_another_kernel(width)):
+            if not (project.keys and project.model()["kernel"] == "auto" and self._needs_another_kernel(width)):
                 raise Invalid(f"these items cannot be used: {error}") from error
             self.teach = False
 

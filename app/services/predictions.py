@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.services import features
+from app.services import encoding, features
 from app.services.problems import Conflict, Invalid, NotFound
 from app.services.project import Project, View
 from app.services.turns import Task
@@ -39,8 +39,10 @@ class PredictRows(Task):
         }
 
 
-def readable(project: Project, rows: Sequence[features.Given]) -> Table:
-    """Rows of a request as a table."""
+def readable(project: Project, rows: Sequence[Any]) -> Table:
+    """Rows of a request as a table; raw ones are encoded."""
+    if encoding.is_raw(project, rows[0]):
+        return features.table(encoding.encode_few(project, rows), project.width or 0)
     try:
         return features.table_of(rows, project.width or 0)
     except ValueError as error:

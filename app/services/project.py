@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from app.db import events, items, leases, projects
+from app.db import encoders, events, items, leases, projects
 from app.db.database import Database
+from app.encoders import Channel, Encoder, Kind
 from app.services import features
 from app.services.class_book import ClassBook
 from app.services.lease_book import Lease, LeaseBook
@@ -36,6 +37,26 @@ class View:
     degraded: str | None = None
 
 
+@dataclass(frozen=True)
+class StoredEncoder:
+    """What is known of the encoder of a project without its state."""
+
+    kind: Kind
+    why: str
+    channels: tuple[Channel, ...]
+    description: dict[str, Any]
+
+    @classmethod
+    def of(cls, row: Any) -> "StoredEncoder":
+        """From a row of the table."""
+        return cls(row.kind, row.why, tuple(Channel(**channel) for channel in row.channels), row.description)
+
+    @property
+    def columns(self) -> list[int]:
+        """Of each channel."""
+        return [channel.columns for channel in self.channels]
+
+
 class Project:
     """Settings, classes, item keys, answers, leases, and the learner."""
 
@@ -51,6 +72,8 @@ class Project:
         self.view = View()
         self._shown: OnlineLearner | None = None  # whose state the view holds
         self.stale = True
+        self.encoder: StoredEncoder | None = None
+        self.fitted: Encoder | None = None  # the same, once somebody needed it
         self.keys: list[str] = []
         self.numbers: dict[str, int] = {}
         self.batches: list[int] = []
@@ -106,6 +129,14 @@ class Project:
         self.name, self.revision, self.width = row.name, row.revision, row.width
         self.settings = ProjectSettings.model_validate(row.settings)
         self.classes = ClassBook.of(projects.all_classes(connection, self.id))
+        found = encoders.shown(connection, [self.id]).get(self.id)
+        self.encoder = None if found is None else StoredEncoder.of(found)
+
+    def model(self) -> dict[str, Any]:
+        """What the learner is to be made of."""
+        if self.encoder is None:
+            return self.settings.model()
+        return self.settings.model(self.encoder.kind, self.encoder.columns)
 
     def add_key(self, key: str, batch: int) -> int:
         """The number of a new item."""
@@ -203,7 +234,7 @@ class Project:
 
     def begin_model(self, x: Table) -> OnlineLearner:
         """A learner of the first items; a ValueError says what cannot be read."""
-        learner = OnlineLearner(learner_settings(self.settings.model()), self.classes.active())
+        learner = OnlineLearner(learner_settings(self.model()), self.classes.active())
         learner.add_items(x)
         return learner
 

@@ -1,12 +1,15 @@
 """What an owner of a project can set."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.services.strategies import Strategy
 from core import Settings
 
+EncoderRule = Literal["none", "auto", "text", "image", "table", "vectors", "sets"]
 Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
 
 
@@ -28,8 +31,10 @@ class ModelSettings(Known):
 
     model_config = ConfigDict(frozen=True)
 
-    kernel: Literal["auto", "hik", "rbf", "linear"] = Field(
-        "auto", description="auto compares all of them by leave-one-out error and says which won"
+    kernel: Literal["auto", "hik", "rbf", "linear"] | None = Field(
+        None,
+        description="auto compares all of them by leave-one-out error and says which won; by default hik where an "
+        "encoder makes histograms, and auto elsewhere",
     )
     transform: Literal["power", "exp"] | None = Field(None, description="of histogram values; only with kernel hik")
     eta: Positive = Field(1.0, description="parameter of the transform")
@@ -47,6 +52,11 @@ class ModelSettings(Known):
 class ProjectSettings(ModelSettings):
     """All settings of a project, with their defaults."""
 
+    encoder: EncoderRule = Field(
+        "none",
+        description="what makes features of raw items: none (features are sent), text, image, table, vectors, sets, "
+        "or auto, which looks at the first import",
+    )
     columns: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
         None, description="feature columns; by default as many as the first items have"
     )
@@ -68,13 +78,30 @@ class ProjectSettings(ModelSettings):
         "auto", description="train in the background when labels have grown by half"
     )
 
-    def model(self) -> dict[str, Any]:
-        """The part that the model is made of."""
-        return self.model_dump(include=set(ModelSettings.model_fields))
+    def model(self, kind: str | None = None, channels: Sequence[int] = ()) -> dict[str, Any]:
+        """What the model is made of: with the columns of each channel, where an encoder of this kind makes them.
+
+        >>> ProjectSettings().model()["kernel"], ProjectSettings().model("text", [3, 2])["kernel"]
+        ('auto', 'hik')
+        """
+        model = self.model_dump(include=set(ModelSettings.model_fields))
+        if self.kernel is None:
+            model["kernel"] = "auto" if kind in (None, "vectors") else "hik"
+        return model | ({"channels": list(channels)} if channels else {})
 
 
 def learner_settings(model: dict[str, Any]) -> Settings:
-    """Checked settings of the learner; a ValueError says what does not go together."""
-    settings = Settings(**model)
+    """Checked settings of the learner; a ValueError says what does not go together.
+
+    Channels have a weight each, which training learns.
+
+    >>> learner_settings(ProjectSettings().model("text", [3, 2])).groups.tolist()
+    [0, 0, 0, 1, 1]
+    """
+    options = dict(model)
+    channels = options.pop("channels", [])
+    if channels:
+        options |= {"groups": np.repeat(np.arange(len(channels)), channels), "tune_weights": len(channels) > 1}
+    settings = Settings(**options)
     settings.check()
     return settings

@@ -33,7 +33,7 @@ def restore_model(project: Project, folder: Path) -> None:
             learner.add_items(project.load_table(start, stop))
         tell(learner, differences(learner, project.all_wanted()))
         project.learner, project.degraded = learner, None
-        project.made_with = project.settings.model()
+        project.made_with = project.model()
     except Exception as error:
         log.exception("the model of project %s could not be restored", project.id)
         project.degraded = f"the model could not be restored ({type(error).__name__})"
@@ -44,11 +44,11 @@ def build(project: Project, training: Any) -> OnlineLearner:
     parameters, first = Parameters(), next(iter(batches(project, 0)))[1]
     if training is not None:
         first = training.at_item
-        if training.parameters["model"] == project.settings.model():
+        if training.parameters["model"] == project.model():
             parameters = parameters_of(training.parameters)
     record = TrackRecord(project.ledger.foretold)
     labelling = Labelling(tuple(project.classes.active()), parameters=parameters, record=record)
-    return OnlineLearner.build(learner_settings(project.settings.model()), project.load_table(0, first), labelling)
+    return OnlineLearner.build(learner_settings(project.model()), project.load_table(0, first), labelling)
 
 
 def batches(project: Project, start: int) -> list[tuple[int, int]]:
@@ -94,7 +94,7 @@ def take_snapshot(project: Project) -> dict[str, np.ndarray[Any, Any]] | None:
         **project.learner.state(refit=False),
         "format": np.array(FORMAT),
         "training_id": np.array(project.training_id),
-        "model": np.array(repr(sorted(project.settings.model().items()))),
+        "model": np.array(repr(sorted(project.model().items()))),
         "class_numbers": np.array(sorted(project.classes.names), dtype=np.int64),
     }
 
@@ -118,13 +118,13 @@ def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
         fits = (
             int(arrays["format"]) == FORMAT
             and int(arrays["training_id"]) == project.training_id
-            and str(arrays["model"]) == repr(sorted(project.settings.model().items()))
+            and str(arrays["model"]) == repr(sorted(project.model().items()))
             and arrays["class_numbers"].tolist() == sorted(project.classes.names)
         )
         if not fits:
             return None
         arrays["classes"] = np.array(project.classes.active(), dtype=np.str_)
-        learner = OnlineLearner.restore(learner_settings(project.settings.model()), arrays)
+        learner = OnlineLearner.restore(learner_settings(project.model()), arrays)
     except FileNotFoundError:
         return None
     except Exception:

@@ -2,6 +2,7 @@
 
 import logging
 import queue
+import shutil
 import threading
 import time
 from contextlib import suppress
@@ -16,6 +17,7 @@ from app.services import training
 from app.services.access import Access
 from app.services.clock import now
 from app.services.job_runner import JobRunner, Work
+from app.services.media import Media
 from app.services.pool_map import PoolMap
 from app.services.problems import NotFound, Unavailable
 from app.services.project import Project
@@ -69,8 +71,8 @@ class Service:
                 migrate(self.database)
             with self.database.write() as connection:
                 jobs.fail_unfinished(connection, "the service stopped while the job ran", now())
-            for left in self.uploads.glob("*.upload"):  # their jobs have just been given up
-                left.unlink()
+            for left in self.uploads.glob("*"):  # their jobs have just been given up
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
         except BaseException:
             self.database.close()
             raise
@@ -96,6 +98,11 @@ class Service:
     def uploads(self) -> Path:
         """The folder of uploaded files that wait to be read."""
         return self.settings.data_dir / "uploads"
+
+    @property
+    def media(self) -> Media:
+        """Pictures of items."""
+        return Media(self.settings.data_dir / "media")
 
     @property
     def is_ready(self) -> bool:
@@ -151,10 +158,12 @@ class Service:
         return list(self._running.values())
 
     def forget(self, project_id: str) -> None:
-        """A project was deleted."""
+        """A project was deleted: only the database keeps anything of it."""
         running = self._running.pop(project_id, None)
         if running is not None:
             running.writer.stop()
+            path_of(running.project, self.snapshots).unlink(missing_ok=True)
+        self.media.remove(project_id)
 
     def look_after(self, running: Running) -> None:
         """Train where that is due; costs nothing where it is not."""

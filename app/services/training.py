@@ -46,7 +46,7 @@ class TakeMaterial(Task):
         project, learner = self.project, self.project.learner
         labels = project.all_wanted()
         parameters, record = Parameters(), TrackRecord(project.ledger.foretold)
-        if learner is not None and len(learner) and project.made_with == project.settings.model():
+        if learner is not None and len(learner) and project.made_with == project.model():
             known = learner.labelling()
             parameters, record = known.parameters, known.record
         labelling = Labelling(
@@ -56,7 +56,7 @@ class TakeMaterial(Task):
             parameters,
             record,
         )
-        self.answer = Material(project.settings.model(), labelling, len(project.keys), project.ledger.sequence)
+        self.answer = Material(project.model(), labelling, len(project.keys), project.ledger.sequence)
 
 
 @dataclass
@@ -81,7 +81,7 @@ class PutInPlace(Task):
     def record(self, connection: Connection) -> None:
         """A restart builds the same model from this row."""
         _check_classes(self.learner, self.project.classes.active())
-        if self.material.model != self.project.settings.model():
+        if self.material.model != self.project.model():
             raise Outdated("the settings were changed during the training")
         report: dict[str, Any] = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
         choice = self.learner.publish().choice

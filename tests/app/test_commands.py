@@ -13,6 +13,7 @@ from app.cli import app
 from app.client import AskNextError, Client
 from app.services import access
 from tests.app.live import ADMIN, in_thread
+from tests.app.raw.files import texts
 
 SETTINGS = {"kernel": "hik", "retrain": "off", "explore": 0.0}
 TABLE = "key,label,x,y,text\na,left,1,2,=1+1\nb,right,2,1,two\nc,,2,2,three\n"
@@ -110,10 +111,27 @@ def test_indices_of_svmlight_files(address, project, tmp_path):
     assert run(*command, "--index-base", 2).exit_code == 2
 
 
+def test_a_folder_of_texts(address, client, tmp_path):
+    for i, (label, text) in enumerate(texts(10)):
+        (tmp_path / label).mkdir(exist_ok=True)
+        (tmp_path / label / f"{i}.txt").write_text(text)
+    (tmp_path / "odd.txt").write_bytes(b"\xff")
+    project = client.create_project("p", settings={"encoder": "auto"}).id
+    there = ["--project", project, "--url", address, "--key", ADMIN]
+    told = run("import", tmp_path, *there)
+    assert told.exit_code == 0, told.output
+    assert "10 added, 0 unchanged, 0 labelled\ntext: the archive holds 11 texts" in told.stdout
+    assert "odd.txt: not UTF-8 text\n1 could not be read" in told.stderr
+    assert client.project(project).encoder["kind"] == "text"
+    assert client.add_items(project, ["new"], ["team ball"]).added == 1
+    client.add_class(project, "sport")
+    assert client.predict(project, texts=["team ball"])[0].label == "sport"
+
+
 def test_files_that_cannot_be_imported(address, project, tmp_path):
     there = ["--project", project, "--url", address, "--key", ADMIN]
     assert "No such file" in failed("import", tmp_path / "missing.csv", *there)
-    assert "directory" in failed("import", tmp_path, *there, "--format", "csv")
+    assert "is a directory" in failed("import", tmp_path, *there, "--format", "csv")
     (tmp_path / "table.txt").write_text(TABLE)
     assert "expected a name that ends in .npz" in failed("import", tmp_path / "table.txt", *there)
     (tmp_path / "table.npz").write_text(TABLE)

@@ -10,6 +10,7 @@ from app.api.context import Admin, Reader, router
 from app.api.routes.projects import Cursor, Limit, number_of
 from app.api.schemas import (
     Features,
+    Item,
     ItemFeatures,
     ItemHistory,
     ItemPage,
@@ -20,23 +21,28 @@ from app.api.schemas import (
     NewItems,
     SparseFeatures,
 )
+from app.services import encoding
 from app.services.ids import new_id
 from app.services.imports import Import, run_import
 from app.services.pool import AddItems, NewItem, dense_row, sparse_row
 from app.services.problems import Invalid
+from app.services.project import Project
 from app.services.reports import Report
 
 routes = router("items")
 
-Format = Literal["npz", "jsonl", "csv", "svmlight"]
+Format = Literal["auto", "zip", "npz", "jsonl", "csv", "svmlight"]
 FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @routes.post("/projects/{project}/items", status_code=status.HTTP_201_CREATED, response_model=ItemsAnswer)
 async def add_items(at: Admin, body: NewItems) -> Any:
-    """Add items; the same key and features again change nothing, other features are a conflict."""
-    new = [NewItem(item.key, encoded(item.features), item.data) for item in body.items]
-    return await at.do(AddItems(at.project, new, width_of([item.features for item in body.items])))
+    """Add items; the same key and features again change nothing, other features are a conflict.
+
+    Where the project has an encoder, `text` or `row` may stand for the features.
+    """
+    new, width = await at.in_thread(_new_items, at.project, body.items)
+    return await at.do(AddItems(at.project, new, width))
 
 
 @routes.get("/projects/{project}/items", response_model=ItemPage)
@@ -84,11 +90,15 @@ async def get_features(at: Reader, key: str) -> Any:
 async def import_items(
     at: Admin,
     request: Request,
-    format: Annotated[Format, Query(description="of the file in the body")],  # noqa: A002
+    format: Annotated[Format, Query(description="of the file in the body")] = "auto",  # noqa: A002
     index_base: Annotated[int, Query(ge=0, le=1, description="the first index in svmlight files")] = 1,
     labels: Annotated[bool, Query(description="whether labels in the file count, as yours")] = False,
 ) -> Any:
-    """Upload a file as the body; it is read in the background."""
+    """Upload a file as the body; it is read in the background.
+
+    Where the project has an encoder, it may be a zip of pictures or .txt files, and csv or jsonl of texts or tables;
+    what was found, and what could not be read, is in the result of the job.
+    """
     job_id = new_id()
     path = at.service.uploads / f"{job_id}.upload"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +110,8 @@ async def import_items(
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    wanted = Import(path, format, index_base, at.principal.key_id if labels else None)
+    form = None if format == "auto" else format
+    wanted = Import(path, form, at.service.media, index_base, at.principal.key_id if labels else None)
     running = at.running
     await at.in_thread(
         at.service.jobs.start,
@@ -136,6 +147,15 @@ async def cancel_job(at: Admin, job: str) -> Any:
 def _sync(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
+
+
+def _new_items(project: Project, items: list[Item]) -> tuple[list[NewItem], int | None]:
+    """Items as they are stored, and their columns where they tell; raw ones are encoded."""
+    width = width_of([item.features for item in items if item.features is not None])
+    if not any(encoding.is_raw(project, item.given) for item in items):
+        return [NewItem(item.key, encoded(item.features or []), item.shown) for item in items], width
+    blobs = encoding.encode_few(project, [item.given for item in items])
+    return [NewItem(item.key, blob, item.shown) for item, blob in zip(items, blobs, strict=True)], project.width
 
 
 def encoded(features: Features) -> bytes:

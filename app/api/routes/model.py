@@ -29,13 +29,12 @@ async def describe_model(at: Reader) -> Any:
 
 @routes.post("/projects/{project}/predict", responses={200: {"model": schemas.Predictions}})
 async def predict(at: Reader, body: schemas.PredictRows) -> Response:
-    """Predict items by their keys, or any rows of features."""
+    """Predict items by their keys, or any rows of features, texts or tables."""
     if body.keys is not None:
         answer = predict_items(at.project.view, [at.project.numbers.get(key) for key in body.keys])
     else:
-        answer = await at.do(
-            PredictRows(at.project, await at.in_thread(readable, at.project, _given(body.features or []))), LATER
-        )
+        given = body.texts or body.rows or _given(body.features or [])
+        answer = await at.do(PredictRows(at.project, await at.in_thread(readable, at.project, given)), LATER)
     # Thousands of numbers, checked when they were made: no need to validate them again.
     return Response(to_json(answer), media_type="application/json")
 

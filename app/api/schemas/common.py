@@ -42,6 +42,12 @@ class SparseFeatures(Body):
 Features = Annotated[list[Number], Field(min_length=1, max_length=1_000_000, fail_fast=True)] | SparseFeatures
 
 
+RawText = Annotated[str, Field(max_length=2**20), AfterValidator(check_plain)]
+
+
+RawRow = Annotated[dict[str, Scalar | None], Field(min_length=1, max_length=100_000), AfterValidator(check_plain)]
+
+
 class Page(BaseModel):
     """A page of a list; `next` is the cursor of the page after it, null on the last."""
 

@@ -2,17 +2,36 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas.common import Body, Data, Features, Key, Page
+from app.api.schemas.common import Body, Data, Features, Key, Page, RawRow, RawText
 
 
 class Item(Body):
-    """An item: a key of your own, features, and data for people to look at."""
+    """An item: a key of your own, features or what an encoder makes them of, and data for people to look at."""
 
     key: Key
-    features: Features
-    data: Data | None = None
+    features: Features | None = None
+    text: RawText | None = Field(None, description="instead of features, where the project encodes texts")
+    row: RawRow | None = Field(None, description="instead of features, where the project encodes tables")
+    data: Data | None = Field(None, description="by default the text or row")
+
+    @model_validator(mode="after")
+    def _one(self) -> "Item":
+        if sum(part is not None for part in (self.features, self.text, self.row)) != 1:
+            raise ValueError("give one of features, text and row")
+        return self
+
+    @property
+    def given(self) -> Any:
+        """What the features are, or are made of."""
+        return next(part for part in (self.text, self.row, self.features) if part is not None)
+
+    @property
+    def shown(self) -> dict[str, Any] | None:
+        """What people look at."""
+        raw = self.row if self.text is None else {"text": self.text}
+        return self.data if self.data is not None else raw
 
 
 class NewItems(Body):
@@ -26,7 +45,8 @@ class NewItems(Body):
                         {"key": "a.png", "features": [0.1, 0.0, 0.9], "data": {"text": "a"}},
                         {"key": "b.png", "features": {"indices": [0, 2], "values": [0.4, 0.6]}},
                     ]
-                }
+                },
+                {"items": [{"key": "c", "text": "where the project encodes texts"}]},
             ]
         }
     )

@@ -4,21 +4,31 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas.common import Body, Features, Key
+from app.api.schemas.common import Body, Features, Key, RawRow, RawText
 
 
 class PredictRows(Body):
-    """Rows of features, or keys of items."""
+    """Rows of features, keys of items, or what an encoder makes features of."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"features": [[0.1, 0.0, 0.9]]}, {"keys": ["a.png"]}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"features": [[0.1, 0.0, 0.9]]}, {"keys": ["a.png"]}, {"texts": ["is this spam?"]}]
+        }
+    )
 
     features: Annotated[list[Features], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = None
     keys: Annotated[list[Key], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = None
+    texts: Annotated[list[RawText], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = Field(
+        None, description="where the project encodes texts"
+    )
+    rows: Annotated[list[RawRow], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = Field(
+        None, description="where the project encodes tables"
+    )
 
     @model_validator(mode="after")
     def _one(self) -> "PredictRows":
-        if (self.features is None) == (self.keys is None):
-            raise ValueError("give either features or keys")
+        if sum(part is not None for part in (self.features, self.keys, self.texts, self.rows)) != 1:
+            raise ValueError("give one of features, keys, texts and rows")
         return self
 
 

@@ -1,6 +1,6 @@
 """Projects and classes."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -35,6 +35,22 @@ class ProjectChange(Body):
     settings: dict[str, Any] = Field(default_factory=dict, description="settings to change, by name")
 
 
+class ChannelAnswer(BaseModel):
+    """Feature columns that share a weight."""
+
+    name: str
+    columns: int
+
+
+class EncoderAnswer(BaseModel):
+    """What makes features of a project's raw items."""
+
+    kind: Literal["text", "image", "table", "vectors", "sets"]
+    why: str = Field(description="why this kind")
+    channels: list[ChannelAnswer]
+    description: dict[str, Any] = Field(description="its options and sizes")
+
+
 class ProjectAnswer(BaseModel):
     """A project."""
 
@@ -42,6 +58,7 @@ class ProjectAnswer(BaseModel):
     name: str
     classes: list[str]
     settings: ProjectSettings
+    encoder: EncoderAnswer | None = Field(description="null until raw items were imported")
     created_at: float
 
 

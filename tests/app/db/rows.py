@@ -2,6 +2,7 @@
 
 from sqlalchemy import func, insert, select, text
 
+from app.db import encoders
 from app.db.tables import events, projects
 
 
@@ -20,6 +21,18 @@ def add_event(connection, project="p", **values):
         "created_at": 2.5,
     }
     connection.execute(insert(events).values(row | values))
+
+
+def add_encoder(connection, project="p", **values):
+    row = {
+        "kind": "text",
+        "why": "a column of texts",
+        "channels": [{"name": "words", "columns": 3}],
+        "description": {"options": {"sublinear": True}},
+        "state": b"\0\xff",
+        "created_at": 2.5,
+    }
+    encoders.add(connection, {"project_id": project} | row | values)
 
 
 def count(connection, table):

@@ -6,10 +6,11 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import CheckConstraint, delete, inspect, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from app.db import encoders
 from app.db.database import Database
 from app.db.migrate import current_revision, downgrade, is_current, migrate
 from app.db.tables import events, metadata, projects
-from tests.app.db.rows import add_event, add_project, count
+from tests.app.db.rows import add_encoder, add_event, add_project, count
 
 
 def test_the_migrated_tables_are_those_of_the_metadata(database):
@@ -42,7 +43,7 @@ def test_up_down_up_with_data(database_url):
     assert not is_current(database)
     for _ in range(2):
         migrate(database)
-        assert current_revision(database) == "0001"
+        assert current_revision(database) == "0002"
         assert is_current(database)
         with database.write() as connection:
             assert count(connection, events) == 0
@@ -56,6 +57,36 @@ def test_up_down_up_with_data(database_url):
         with database.read() as connection:
             assert inspect(connection).get_table_names() == ["alembic_version"]
     database.close()
+
+
+def test_encoders_come_and_go_while_the_rest_stays(database):
+    with database.write() as connection:
+        add_project(connection)
+        add_event(connection)
+        add_encoder(connection)
+    with database.read() as connection:
+        assert encoders.get(connection, "none") is None
+        assert encoders.shown(connection, ["p", "none"]).keys() == {"p"}
+        row = encoders.get(connection, "p")
+        assert (row.kind, row.channels, bytes(row.state)) == ("text", [{"name": "words", "columns": 3}], b"\0\xff")
+    downgrade(database, "0001")
+    with database.read() as connection:
+        assert "encoders" not in inspect(connection).get_table_names()
+        assert count(connection, events) == count(connection, projects) == 1
+    migrate(database)
+    with database.read() as connection:
+        assert encoders.get(connection, "p") is None
+        assert count(connection, events) == 1
+
+
+def test_a_project_has_one_encoder_of_a_known_kind(database):
+    with database.write() as connection:
+        add_project(connection)
+        add_project(connection, "q")
+        add_encoder(connection)
+    for values in [{"project": "q", "kind": "sound"}, {"project": "none"}, {"project": "p"}]:
+        with pytest.raises(IntegrityError), database.write() as connection:
+            add_encoder(connection, **values)
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(database_url):

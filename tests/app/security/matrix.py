@@ -19,6 +19,7 @@ ROUTES = {
     ("GET", PROJECT + "/items/{key}"): (READER, None),
     ("GET", PROJECT + "/features/{key}"): (READER, None),
     ("POST", PROJECT + "/import"): (ADMIN_ROLE, b"key,a,b,c\nimported,1,2,3\n"),
+    ("GET", PROJECT + "/media/{medium}"): (READER, None),
     ("GET", PROJECT + "/jobs"): (READER, None),
     ("GET", PROJECT + "/jobs/{job}"): (READER, None),
     ("DELETE", PROJECT + "/jobs/{job}"): (ADMIN_ROLE, None),
@@ -52,7 +53,7 @@ ROUTES = {
 def call(http, method, template, **names):
     """A call of a route that would succeed if the key were good for it and everything named were there."""
     path = template
-    for name, value in {"name": "cat", "key": "i1", "job": "none", "lease": "none"}.items():
+    for name, value in {"name": "cat", "key": "i1", "job": "none", "lease": "none", "medium": f"{0:040}.png"}.items():
         path = path.replace(f"{{{name}}}", names.get(name, value))
     path = path.replace("{project}", names.get("project", "none"))
     body = ROUTES[method, template][1]

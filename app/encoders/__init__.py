@@ -1,0 +1,40 @@
+"""Raw items to histograms: fitted on a pool, stored as bytes, the same rows ever after."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.encoders import archive
+from app.encoders.contract import Channel, Encoded, Encoder, Kind, Raw, Step, silent
+from app.encoders.text import TextEncoder
+
+__all__ = ["ENCODERS", "Channel", "Encoded", "Encoder", "Kind", "Raw", "fit", "restore"]
+
+ENCODERS: dict[Kind, type[Encoder]] = {encoder.kind: encoder for encoder in (TextEncoder,)}
+
+
+def fit(
+    kind: Kind, raws: Sequence[Raw], options: Mapping[str, Any] | None = None, *, seed: int = 0, on_step: Step = silent
+) -> Encoder:
+    """An encoder of this kind learnt from a pool: the same for the same pool, options and seed.
+
+    >>> fit("text", ["one fish", "two fish"]).encode(["red fish"]).good
+    [0]
+    """
+    if kind not in ENCODERS:
+        raise ValueError(f"kind must be one of {', '.join(ENCODERS)}; got {kind!r}")
+    encoder = ENCODERS[kind]
+    return encoder.fit(raws, encoder.options_type.model_validate(dict(options or {})), seed, on_step)
+
+
+def restore(state: bytes) -> Encoder:
+    """The encoder whose `state` this is.
+
+    >>> encoder = fit("text", ["one fish", "two fish"])
+    >>> restore(encoder.state()).names() == encoder.names()
+    True
+    """
+    header, arrays = archive.unpack(state)
+    encoder = ENCODERS.get(header.get("kind"))  # type: ignore[arg-type]
+    if encoder is None:
+        raise ValueError(f"no encoder of kind {header.get('kind')!r}; there are {', '.join(ENCODERS)}")
+    return encoder.of_arrays(encoder.options_type.model_validate(header["options"]), arrays)

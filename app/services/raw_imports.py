@@ -1,0 +1,165 @@
+"""Imports of raw items: looked at, encoded in a process of their own, stored portion by portion."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from app.encoders import restore
+from app.services import features
+from app.services.answers import Answer, AnswerTask
+from app.services.classes import AddClass
+from app.services.encoding import EncodingProcess, KeepEncoder, state_of
+from app.services.job_runner import Progress
+from app.services.media import Media
+from app.services.pool import AddItems, NewItem
+from app.services.problems import Invalid
+from app.services.project import StoredEncoder
+from app.services.raw_archives import Archive
+from app.services.raw_items import Broken, Form, RawItem, RawPortion, Source
+from app.services.raw_tables import Lines
+from app.services.raw_vectors import Sets, Vectors, holds_sets
+from app.services.service import Running
+from app.services.turns import LATER
+
+FIT_ON: dict[str, int] = {"text": 20_000, "image": 1000, "table": 20_000, "vectors": 5000, "sets": 1000}  # at most
+LEARNING = {"text": "learning a vocabulary", "image": "learning visual words"}
+SHOWN_BROKEN = 100
+
+
+class RawImport:
+    """One import: what was found, and what became of it."""
+
+    def __init__(self, running: Running, media: Media, annotator: str | None, progress: Progress) -> None:
+        self._running, self._project, self._writer = running, running.project, running.writer
+        self._media, self._annotator, self._progress = media, annotator, progress
+        self._counts: Counter[str] = Counter(added=0, unchanged=0, labelled=0)
+        self._broken: list[Broken] = []
+        self._seen = self._broken_count = 0
+
+    @property
+    def added(self) -> int:
+        """Items so far."""
+        return self._counts["added"]
+
+    def run(self, path: Path, form: Form, index_base: int) -> dict[str, Any]:
+        """All of it, but for the training that follows."""
+        project = self._project
+        rule = project.settings.encoder
+        kind = project.encoder.kind if project.encoder else None if rule in ("auto", "none") else rule
+        self._progress.phase("looking at the file")
+        with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
+            column = project.encoder.description.get("text_column") if project.encoder else None
+            with _opened(path, form, index_base, kind, column, Path(folder)) as source, EncodingProcess() as process:
+                self._check_labels(source)
+                if project.encoder is None:
+                    self._fit(source, process)
+                else:
+                    process.load(state_of(project))
+                if source.guess.kind == "image":
+                    self._media.open(project.id)
+                for portion in source.portions():
+                    self._take(portion, source, process)
+                return self._result(source)
+
+    def _fit(self, source: Source, process: EncodingProcess) -> None:
+        """Learn an encoder and keep it, unless another import was faster."""
+        kind, guess = source.guess.kind, source.guess
+        message = LEARNING.get(kind, "learning how to encode")
+        self._progress.phase(message)
+        raws = source.sample(FIT_ON[kind])
+        state = process.fit(kind, raws, {}, lambda done: self._progress.tell(done, len(raws), message))
+        encoder = restore(state)
+        more = {"text_column": guess.columns[0]} if kind == "text" and guess.columns else {}
+        stored = StoredEncoder(kind, guess.why, encoder.channels, encoder.describe() | more)
+        kept = self._writer.do(KeepEncoder(self._project, stored, state), LATER)
+        if kept is not stored:
+            if kept.kind != kind:
+                raise Invalid(f"another import came first: the items of this project are of kind {kept.kind}")
+            process.load(state_of(self._project))
+
+    def _take(self, portion: RawPortion, source: Source, process: EncodingProcess) -> None:
+        """Encode, keep media, add items, label them."""
+
+        def tell(done: int = 0) -> None:
+            seen = self._seen + done
+            self._progress.tell(seen, source.total, f"encoding {seen} of {source.total}")
+
+        tell()
+        encoded = process.encode([item.raw for item in portion.items], tell)
+        broken = [Broken(portion.items[place].name, reason) for place, reason in sorted(encoded.broken.items())]
+        good = [portion.items[place] for place in encoded.good]
+        if good:
+            blobs = features.blobs(encoded.table)
+            items = [NewItem(i.name, blob, self._data(i)) for i, blob in zip(good, blobs, strict=True)]
+            answer = self._writer.do(
+                AddItems(self._project, items, encoded.table.shape[1], teach=False, skip_others=True), LATER
+            )
+            others = set(answer["others"])
+            broken += [Broken(name, "an item with this key and other content is there already") for name in others]
+            self._counts.update(added=answer["added"], unchanged=answer["unchanged"])
+            self._label([item for item in good if item.name not in others])
+        self._note(portion.broken + broken)
+        self._seen += portion.count
+
+    def _data(self, item: RawItem) -> dict[str, Any] | None:
+        if not isinstance(item.raw, Path):
+            return item.data
+        name = self._media.put(self._project.id, item.raw)
+        return {"image": f"/v1/projects/{self._project.id}/media/{name}"} | (item.data or {})
+
+    def _check_labels(self, source: Source) -> None:
+        """Before anything is stored: labels that count must be classes, or become the first ones."""
+        known = self._project.classes.active()
+        if self._annotator is None:
+            return
+        if any(not name or len(name) > 200 or "\0" in name for name in source.labels):
+            raise Invalid("labels are texts of 1 to 200 characters without NUL")
+        if not known or self._project.settings.open_classes:
+            for name in source.labels:
+                if name not in known:
+                    self._writer.do(AddClass(self._project, name), LATER)
+        elif not set(source.labels) <= set(known):
+            raise Invalid("a label in the file is not a class of this project; with open_classes it may be a new one")
+
+    def _label(self, items: list[RawItem]) -> None:
+        answers = [Answer(item.name, item.label) for item in items if item.label is not None]
+        if self._annotator is not None and answers:
+            task = AnswerTask(project=self._project, annotator=self._annotator, answers=answers)
+            self._writer.do(task, LATER)
+            self._counts.update(labelled=len(answers))
+
+    def _note(self, broken: list[Broken]) -> None:
+        self._broken += broken[: SHOWN_BROKEN - len(self._broken)]
+        self._broken_count += len(broken)
+
+    def _result(self, source: Source) -> dict[str, Any]:
+        guess = source.guess
+        found = {
+            "kind": guess.kind,
+            "why": guess.why,
+            "items": source.total,
+            "columns": list(guess.columns),
+            "key": guess.key,
+            "label": guess.label,
+            "labels": source.labels,
+        }
+        broken = [{"name": entry.name, "reason": entry.reason} for entry in self._broken]
+        return {**self._counts, "broken": broken, "broken_count": self._broken_count, "found": found}
+
+
+@contextmanager
+def _opened(path: Path, form: Form, index_base: int, kind: Any, column: str | None, folder: Path) -> Iterator[Source]:
+    source: Any
+    if form == "zip":
+        source = Archive(path, folder, kind)
+    elif form in ("csv", "jsonl"):
+        source = Lines(path, form, kind, column)
+    elif form == "npz" and holds_sets(path):
+        source = Sets(path, kind)
+    else:
+        source = Vectors(path, form, index_base, kind)
+    with closing(source):
+        yield source

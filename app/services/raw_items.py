@@ -1,0 +1,99 @@
+"""Raw items as files bring them: what an encoder reads, and what people look at."""
+
+import codecs
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from app.encoders import Kind, Raw
+from app.encoders.guess import Guess
+from app.services.item_files import check_text
+from app.services.plain import check_plain
+from app.services.problems import Invalid
+
+Form = Literal["zip", "npz", "jsonl", "csv", "svmlight"]
+PORTION = 500  # items
+GUESSED_FROM = 1000  # rows
+MOST_LABELS = 1000  # different ones: more are no classes
+_SVMLIGHT = re.compile(rb"\s*[-+]?[\d.]+\S*(\s+\d+:\S+)+\s*(#.*)?")
+
+
+@dataclass(frozen=True)
+class RawItem:
+    """One item; `name` is the key that it gets."""
+
+    name: str
+    raw: Raw
+    data: dict[str, Any] | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What cannot be read, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RawPortion:
+    """Some items of a file, and what was broken between them."""
+
+    items: list[RawItem]
+    broken: list[Broken]
+
+    @property
+    def count(self) -> int:
+        """Of all that was looked at."""
+        return len(self.items) + len(self.broken)
+
+
+class Source(Protocol):
+    """A file of raw items that has been looked at once."""
+
+    guess: Guess
+    total: int  # items, broken ones too
+    labels: list[str]  # classes that the file names
+
+    def sample(self, most: int) -> list[Raw]:
+        """So many items or fewer to fit an encoder on, spread over all."""
+
+    def portions(self) -> Iterator[RawPortion]:
+        """All items."""
+
+
+def form_of(path: Path) -> Form:
+    """What kind of file this is, by its content."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        return "npz" if names and all(name.endswith(".npy") for name in names) else "zip"
+    with path.open("rb") as file:
+        first = next((line for line in iter(lambda: file.readline(2**20), b"") if line.strip()), b"")
+    if first.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+        return "jsonl"
+    return "svmlight" if _SVMLIGHT.fullmatch(first) else "csv"
+
+
+def checked_item(item: RawItem) -> RawItem | Broken:
+    """The item, unless a database could not keep it."""
+    try:
+        check_text(item.name, "the key")
+        check_plain(item.data)
+    except (ValueError, Invalid) as error:
+        return Broken(item.name.replace("\0", "")[:200], str(error))
+    return item
+
+
+def split(found: list[RawItem | Broken]) -> RawPortion:
+    """Good and broken ones."""
+    return RawPortion([e for e in found if isinstance(e, RawItem)], [e for e in found if isinstance(e, Broken)])
+
+
+def not_of(kind: Kind, guess: Guess) -> Invalid:
+    """The file holds something else than the project."""
+    return Invalid(f"the items of this project are of kind {kind}; this file holds {guess.kind}: {guess.why}")

@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import manhattan_distances
+
+from app.encoders import fit, restore
+from core import GPHIKClassifier
+
+POOL = ["free prize, call now!", "call me when you are home", "are you free now", "prize prize prize", "home now"]
+
+
+def test_a_text_becomes_one_histogram_of_words_and_one_of_characters():
+    encoder = fit("text", POOL)
+    encoded = encoder.encode(POOL)
+    words, characters = encoder.channels
+    assert (words.name, characters.name) == ("words", "characters")
+    assert encoded.table.shape == (5, words.columns + characters.columns) == (5, len(encoder.names()))
+    for part in (encoded.table[:, : words.columns], encoded.table[:, words.columns :]):
+        assert np.asarray(part.sum(axis=1)).ravel() == pytest.approx(np.ones(5))
+
+
+def test_names_say_what_a_column_counts():
+    encoder = fit("text", POOL, {"characters": 0})
+    row = encoder.encode(["Now CALL, unheard-of"]).table
+    assert {encoder.names()[column] for column in row.indices} == {"now", "call"}
+    assert row.data.tolist() == [0.5, 0.5]
+
+
+def test_the_terms_of_most_texts_are_kept():
+    encoder = fit("text", ["a b c", "a b d", "a b c", "a e c"], {"characters": 0, "words": 2})
+    assert encoder.names() == ["a", "b"]
+
+
+def test_sublinear_counts_repeats_for_less():
+    options = {"characters": 0, "least": 1}
+    linear = fit("text", POOL, {**options, "sublinear": False}).encode(["prize prize prize home"]).table
+    sublinear = fit("text", POOL, {**options, "sublinear": True}).encode(["prize prize prize home"]).table
+    assert linear.max() == 0.75
+    assert sublinear.max() == pytest.approx((1 + np.log(3)) / (2 + np.log(3)))
+
+
+def test_hashing_needs_no_vocabulary():
+    encoder = fit("text", POOL, {"hashing": True, "words": 64, "characters": 128})
+    encoded = encoder.encode(["words that nobody has seen"])
+    assert encoder.names() is None
+    assert encoded.table.shape == (1, 192)
+    assert encoded.table.sum() == pytest.approx(2.0)
+    assert (encoded.table != restore(encoder.state()).encode(["words that nobody has seen"]).table).nnz == 0
+
+
+def test_what_is_no_text_is_broken_and_not_fatal():
+    steps = []
+    encoded = fit("text", [*POOL, ""]).encode(["home", "  ", np.zeros(2), "now"], steps.append)
+    assert encoded.good == [0, 3]
+    assert encoded.broken == {1: "the text is empty", 2: "expected a text, got ndarray"}
+    assert encoded.table.shape[0] == 2
+    assert steps == [4]
+    assert fit("text", POOL).encode([""]).table.shape[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("pool", "options", "error"),
+    [
+        ([], {}, "none of the 0 items is a text"),
+        (["", " "], {}, "none of the 2 items is a text"),
+        (POOL, {"colour": 1}, "colour"),
+        (POOL, {"shortest": 5, "longest": 2}, "longest must be at least shortest"),
+        (POOL, {"words": 0, "characters": 0}, "no word or n-gram"),
+    ],
+)
+def test_what_cannot_be_fitted_says_why(pool, options, error):
+    with pytest.raises(ValueError, match=error):
+        fit("text", pool, options)
+
+
+def test_one_text_is_enough():
+    assert fit("text", ["one"]).encode(["one"]).table.sum() == pytest.approx(2.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text(), min_size=1, max_size=6), st.lists(st.text(), max_size=6))
+def test_any_texts_give_histograms_and_the_same_ones_after_restoring(pool, more):
+    try:
+        encoder = fit("text", pool, {"least": 1})
+    except ValueError:
+        assert not "".join(pool).strip()
+        return
+    encoded = encoder.encode(pool + more)
+    again = restore(encoder.state())
+    assert again.state() == encoder.state()
+    assert again.describe() == encoder.describe()
+    assert (again.encode(pool + more).table != encoded.table).nnz == 0
+    assert encoded.table.data.min(initial=1.0) > 0.0
+    assert np.asarray(encoded.table.sum(axis=1)).max() <= len(encoder.channels) + 1e-9
+    assert len(encoded.good) + len(encoded.broken) == len(pool + more)
+
+
+def test_a_sampled_vocabulary_is_the_same_for_the_same_seed():
+    texts = [f"common word{i % 7} other{i}" for i in range(60)]
+    first, same, other = (fit("text", texts, {"sample": 20, "least": 1}, seed=seed) for seed in (1, 1, 2))
+    assert first.state() == same.state() != other.state()
+
+
+def test_spam_is_told_from_messages_by_both_channels():
+    rng = np.random.default_rng(0)
+    spam, ham = ["win cash prize claim call txt", "see you at home tonight love lunch"]
+    texts = [" ".join(rng.choice((ham, spam)[i % 2].split(), 5)) for i in range(80)]
+    encoder = fit("text", texts)
+    groups = np.repeat(np.arange(2), [channel.columns for channel in encoder.channels])
+    table = encoder.encode(texts).table
+    model = GPHIKClassifier(groups=groups, levels=None).fit(table[:40], np.arange(40) % 2)
+    assert (model.predict(table[40:]) == np.arange(40) % 2).mean() == 1.0
+    dense = table.toarray()
+    kernel = 1.0 + (dense[:1].sum() + dense.sum(axis=1) - manhattan_distances(dense[:1], dense)[0]) / 2
+    assert kernel[0] == pytest.approx(3.0)  # the constant, and 1 for each channel of a text with itself

@@ -1,0 +1,118 @@
+import json
+
+import pytest
+
+from app.services import raw_tables
+from tests.app.raw.files import as_csv, as_zip, imported, texts
+
+
+def test_a_csv_of_texts(site):
+    project = site.project([], kernel=None, encoder="auto")
+    assert project.get("")["encoder"] is None
+    result = imported(project, as_csv(texts(40)))
+    assert (result["added"], result["unchanged"], result["labelled"], result["broken_count"]) == (40, 0, 0, 0)
+    found = result["found"]
+    assert (found["kind"], found["items"], found["labels"]) == ("text", 40, ["food", "sport"])
+    assert (found["columns"], found["key"], found["label"]) == (["text"], "key", "label")
+    encoder = project.get("")["encoder"]
+    assert (encoder["kind"], encoder["why"]) == ("text", found["why"])
+    assert [channel["name"] for channel in encoder["channels"]] == ["words", "characters"]
+    assert project.get("/items/t1")["data"] == {"text": texts(2)[1][1]}
+
+
+def test_what_is_learnt_from_texts(site):
+    project = site.project(["sport", "food"], kernel=None, encoder="text")
+    rows = texts(60)
+    assert imported(project, as_csv(rows), labels="true")["labelled"] == 60
+    project.wait(project.post("/train", {"tune": True}, 202)["job"])
+    model = project.get("/model")
+    assert {"weight[0]", "weight[1]"} <= set(model["hyperparameters"])
+    assert model["hyperparameters"]["weight[0]"] != model["hyperparameters"]["weight[1]"]
+    predicted = project.post("/predict", {"texts": ["the team must win", "soup with bread"]})["predictions"]
+    assert [prediction["label"] for prediction in predicted] == ["sport", "food"]
+    by_key = project.post("/predict", {"keys": ["t0"]})["predictions"][0]["mean"]
+    by_text = project.post("/predict", {"texts": [rows[0][1]]})["predictions"][0]["mean"]
+    assert by_text == pytest.approx(by_key, abs=0.05)  # items are quantised
+
+
+def test_a_later_import_uses_the_encoder_that_is_there(site):
+    project = site.project(kernel=None, encoder="auto")
+    imported(project, as_csv(texts(40)))
+    before = project.get("")
+    result = imported(project, as_csv(texts(60, seed=0)))
+    assert (result["added"], result["unchanged"]) == (20, 40)
+    assert project.get("")["encoder"] == before["encoder"]
+    other = imported(project, as_csv([("food", "quite another text")]))
+    assert (other["added"], other["broken_count"]) == (0, 1)
+    assert "other content" in other["broken"][0]["reason"]
+    assert other["broken"][0]["name"] == "t0"
+
+
+def test_texts_one_by_one(site):
+    project = site.project(kernel=None, encoder="text")
+    new = {"items": [{"key": "n", "text": "goal by the team"}]}
+    assert "import" in project.post("/items", new, 409)["detail"]
+    assert "import" in project.post("/predict", {"texts": ["a"]}, 409)["detail"]
+    imported(project, as_csv(texts(20)))
+    assert project.post("/items", new, 201)["added"] == 1
+    assert project.post("/items", new, 201)["unchanged"] == 1
+    assert project.get("/items/n")["data"] == {"text": "goal by the team"}
+    assert "entry 0" in project.post("/items", {"items": [{"key": "e", "text": " "}]}, 422)["detail"]
+    mixed = {"items": [{"key": "e", "text": "a"}, {"key": "f", "features": [1.0]}]}
+    assert "entry 1: expected a text" in project.post("/items", mixed, 422)["detail"]
+    assert "a text" in project.post("/predict", {"rows": [{"a": 1}]}, 422)["detail"]
+    project.post("/items", {"items": [{"key": "e"}]}, 422)
+    project.post("/items", {"items": [{"key": "e", "text": "a", "row": {"a": 1}}]}, 422)
+
+
+def test_json_lines_and_files_of_text(site):
+    lines = [{"id": f"j{i}", "text": text, "data": {"source": "x"}, "n": i} for i, (_, text) in enumerate(texts(20))]
+    content = "\n".join([*map(json.dumps, lines), "{", "[]"]).encode()
+    project = site.project(encoder="auto")
+    result = imported(project, content)
+    assert (result["added"], result["broken_count"]) == (20, 2)
+    assert result["broken"][0] == {"name": "line 21", "reason": "not a JSON object"}
+    assert project.get("/items/j3")["data"] == {"source": "x", "n": 3, "text": texts(20)[3][1]}
+    files = {f"{label}/{i}.txt": text for i, (label, text) in enumerate(texts(20))}
+    result = imported(project, as_zip(files | {"sport/x.txt": b"\xff\xfe", "sport/y.doc": "z", "sport/z.txt": " "}))
+    assert (result["added"], result["found"]["labels"]) == (20, ["food", "sport"])
+    assert {entry["name"]: entry["reason"] for entry in result["broken"]} == {
+        "sport/x.txt": "not UTF-8 text",
+        "sport/y.doc": "not a .txt file",
+        "sport/z.txt": "the text is empty",
+    }
+
+
+def test_labels_count_only_when_asked(site, monkeypatch):
+    monkeypatch.setattr(raw_tables, "PORTION", 10)  # the first ones are all of one class
+    project = site.project(["sport"], encoder="text")
+    message = imported(project, as_csv(texts(20)), "failed", labels="true")
+    assert "not a class" in message
+    assert project.get("/items")["items"] == []
+    assert project.get("")["encoder"] is None
+    empty = site.project([], encoder="text")
+    result = imported(empty, as_csv(sorted(texts(40))), labels="true")
+    assert result["labelled"] == 40
+    assert empty.get("")["classes"] == ["food", "sport"]
+
+
+def test_rows_that_do_not_fit_are_listed(site):
+    content = as_csv(texts(20)) + b"too,many,cells,here\nt20,fine text here,food\n"
+    result = imported(site.project(encoder="auto"), content)
+    assert (result["added"], result["broken_count"], result["found"]["items"]) == (21, 1, 22)
+    assert result["broken"] == [{"name": "line 22", "reason": "4 cells under 3 names"}]
+
+
+def test_a_project_without_an_encoder_says_so(site):
+    project = site.project()
+    assert "encoder" in imported(project, as_zip({"a.txt": "a"}), "failed")
+    assert "encoder" in imported(project, as_csv(texts(5)), "failed")
+
+
+def test_the_encoder_stays(site):
+    project = site.project(encoder="auto")
+    imported(project, as_csv(texts(10)))
+    assert "encoder" in project.patch("", {"settings": {"encoder": "none"}}, 422)["detail"]
+    assert "text" in imported(project, as_zip({"a.png": b""}), "failed")
+    fresh = site.project(encoder="auto")
+    assert fresh.patch("", {"settings": {"encoder": "image"}})["settings"]["encoder"] == "image"
