@@ -2,27 +2,38 @@
 
 import { h } from "../dom.js";
 
-const WORD = /[\p{L}\p{N}_]+/gu;
-const MOST = 12; // words that are marked, the weightiest first
+const TOKEN = /[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]/gu;
+const LETTER = /[\p{L}\p{N}_]/u;
+const FAINT = 0.25; // of the largest weight, below which nothing is marked
 
 /** A text as nodes, with words that speak for and against the guess marked. */
 export function marked(text, parts) {
-  const weights = weightOf(parts);
+  const tokens = [...text.matchAll(TOKEN)].map(({ 0: word, index }) => ({ word, from: index, to: index + word.length, weight: 0 }));
+  const lower = text.toLowerCase();
+  for (const { name, weight } of parts)
+    for (const [from, to] of found(lower.length === text.length ? lower : text, name))
+      for (const token of tokens) if (token.from < to && from < token.to) token.weight += weight;
+  const least = FAINT * Math.max(...tokens.map((token) => Math.abs(token.weight)), 0);
   const nodes = [];
   let end = 0;
-  for (const found of text.matchAll(WORD)) {
-    const weight = weights.get(found[0].toLowerCase());
-    if (!weight) continue;
-    nodes.push(text.slice(end, found.index));
-    nodes.push(h(weight > 0 ? "mark.for" : "mark.against", found[0]));
-    end = found.index + found[0].length;
+  for (const { word, from, to, weight } of tokens) {
+    if (!weight || Math.abs(weight) < least) continue;
+    nodes.push(text.slice(end, from), h(weight > 0 ? "mark.for" : "mark.against", word));
+    end = to;
   }
-  nodes.push(text.slice(end));
-  return nodes;
+  return [...nodes, text.slice(end)];
 }
 
-function weightOf(parts) {
-  const words = parts.filter(({ name }) => name && /^[\p{L}\p{N}_]+$/u.test(name));
-  words.sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
-  return new Map(words.slice(0, MOST).map(({ name, weight }) => [name.toLowerCase(), weight]));
+/** Where a word, a phrase or a run of characters is: as whole words if it can be, else within them. A space at either
+    end of a run stands for the border of a word. */
+function found(text, name) {
+  const sought = name.trim();
+  if (!sought) return [];
+  const places = [];
+  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + 1)) places.push([at, at + sought.length]);
+  const begins = ([from]) => !LETTER.test(sought[0]) || !LETTER.test(text[from - 1] ?? "");
+  const ends = ([, to]) => !LETTER.test(sought.at(-1)) || !LETTER.test(text[to] ?? "");
+  const bordered = places.filter((place) => (!/^\s/.test(name) || begins(place)) && (!/\s$/.test(name) || ends(place)));
+  const whole = bordered.filter((place) => begins(place) && ends(place));
+  return whole.length ? whole : bordered;
 }

@@ -31,6 +31,7 @@ export async function show(place, page) {
     const project = await call("POST", "/projects", body);
     try {
       const job = await sendFile(project.id, file, progress, { signal: stop.signal });
+      page.file = file; // whose labels may be wanted later
       page.go({ project: project.id, view: "start", job });
     } catch (problem) {
       await call("DELETE", projectPath(project.id)).catch(() => {});

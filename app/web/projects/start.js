@@ -2,7 +2,7 @@
 
 import { call, projectPath } from "../api.js";
 import { capital, count, h, plural } from "../dom.js";
-import { Progress, watch } from "../jobs.js";
+import { Progress, sendFile, watch } from "../jobs.js";
 import { loadStyle } from "../styles.js";
 import { classField } from "./class_field.js";
 
@@ -17,6 +17,8 @@ export async function show(place, page, given) {
   const reading = h("section.card.step", { "aria-label": "The file" }, h("h3", "Reading the file"), progress.element);
   const name = h("input", { id: "project-name", required: true, maxLength: 200, value: project.name });
   const classes = h("div");
+  const own = h("input", { type: "checkbox" });
+  const ownRow = h("label.check", { hidden: true }, own, "Labels in the file count, as mine");
   const button = h("button.primary", { type: "submit", disabled: true }, "Start labelling");
   const drop = h("button.quiet", { onclick: () => discard().catch(page.failed) }, "Discard");
   const form = h(
@@ -24,6 +26,7 @@ export async function show(place, page, given) {
     { autocomplete: "off" },
     h("div.field", h("label", { htmlFor: "project-name" }, "Name"), name),
     classes,
+    ownRow,
     h("div.row", button, drop),
   );
   let field = classField(project.classes);
@@ -49,6 +52,7 @@ export async function show(place, page, given) {
       field = classField(found.labels);
       classes.replaceChildren(field.element);
     }
+    ownRow.hidden = !(found?.labels?.length && page.file);
     button.disabled = false;
     page.say("The file was read");
     if (!classes.contains(document.activeElement)) classes.querySelector("textarea").focus();
@@ -62,10 +66,19 @@ export async function show(place, page, given) {
       const { classes: have } = await call("GET", projectPath(project.id));
       for (const one of field.names.filter((one) => !have.includes(one)))
         await call("POST", projectPath(project.id, "classes"), { name: one });
+      if (own.checked) await takeLabels();
       page.go({ project: project.id, view: "label" });
     } finally {
       button.disabled = false;
     }
+  }
+
+  /** The same file again: items that are there do not change, and now its labels count. */
+  async function takeLabels() {
+    const again = new Progress("Reading the labels");
+    form.append(again.element);
+    const job = await sendFile(project.id, page.file, again, { labels: true, signal: stop.signal });
+    await watch(project.id, job, again, stop.signal).finally(() => again.element.remove());
   }
 
   async function discard() {
