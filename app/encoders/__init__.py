@@ -5,11 +5,12 @@ from typing import Any
 
 from app.encoders import archive
 from app.encoders.contract import Channel, Encoded, Encoder, Kind, Raw, Step, silent
+from app.encoders.image import ImageEncoder
 from app.encoders.text import TextEncoder
 
 __all__ = ["ENCODERS", "Channel", "Encoded", "Encoder", "Kind", "Raw", "fit", "restore"]
 
-ENCODERS: dict[Kind, type[Encoder]] = {encoder.kind: encoder for encoder in (TextEncoder,)}
+ENCODERS: dict[Kind, type[Encoder]] = {encoder.kind: encoder for encoder in (TextEncoder, ImageEncoder)}
 
 
 def fit(

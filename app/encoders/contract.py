@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
@@ -80,6 +81,11 @@ class Encoder(ABC):
     def names(self) -> list[str] | None:
         """Of all columns, where they mean something to people."""
         return None
+
+    def settings(self) -> dict[str, Any]:
+        """What the learner needs to know of such rows, by the names of `core.Settings`."""
+        sizes = [channel.columns for channel in self.channels]
+        return {"groups": np.repeat(np.arange(len(sizes)), sizes), "tune_weights": len(sizes) > 1}
 
     def describe(self) -> dict[str, Any]:
         """For JSON: what was chosen and how large it became."""

@@ -23,11 +23,11 @@ NGram = Annotated[int, Field(ge=1, le=10)]
 class TextOptions(Options):
     """Columns, and what is counted in them."""
 
-    words: Size = Field(3000, description="columns of words at most; 0 leaves them out")
-    characters: Size = Field(3000, description="columns of character n-grams at most; 0 leaves them out")
+    words: Size = Field(2000, description="columns of words at most; 0 leaves them out")
+    characters: Size = Field(2000, description="columns of character n-grams at most; 0 leaves them out")
     word_length: NGram = Field(1, description="words in a row that are counted together, at most")
-    shortest: NGram = Field(2, description="characters of the shortest n-gram")
-    longest: NGram = Field(4, description="characters of the longest n-gram")
+    shortest: NGram = Field(1, description="characters of the shortest n-gram")
+    longest: NGram = Field(3, description="characters of the longest n-gram")
     least: Annotated[int, Field(ge=1)] = Field(2, description="texts that must have a word or n-gram")
     sublinear: bool = Field(True, description="count n times as 1 + log n")
     hashing: bool = Field(False, description="hash into the columns instead of learning a vocabulary")

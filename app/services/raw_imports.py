@@ -11,7 +11,8 @@ from app.encoders import restore
 from app.services import features
 from app.services.answers import Answer, AnswerTask
 from app.services.classes import AddClass
-from app.services.encoding import EncodingProcess, KeepEncoder, state_of
+from app.services.encoding import KeepEncoder, state_of
+from app.services.encoding_process import EncodingProcess
 from app.services.job_runner import Progress
 from app.services.media import Media
 from app.services.pool import AddItems, NewItem
@@ -52,17 +53,22 @@ class RawImport:
         self._progress.phase("looking at the file")
         with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
             column = project.encoder.description.get("text_column") if project.encoder else None
-            with _opened(path, form, index_base, kind, column, Path(folder)) as source, EncodingProcess() as process:
+            with _opened(path, form, index_base, kind, column, Path(folder)) as source:
                 self._check_labels(source)
-                if project.encoder is None:
-                    self._fit(source, process)
-                else:
-                    process.load(state_of(project))
-                if source.guess.kind == "image":
-                    self._media.open(project.id)
-                for portion in source.portions():
-                    self._take(portion, source, process)
+                with EncodingProcess(source.guess.kind) as process:
+                    self._prepare(source, process)
+                    for portion in source.portions():
+                        self._take(portion, source, process)
                 return self._result(source)
+
+    def _prepare(self, source: Source, process: EncodingProcess) -> None:
+        """The encoder of the project, fitted now if it has none, and room for media."""
+        if self._project.encoder is None:
+            self._fit(source, process)
+        else:
+            process.load(state_of(self._project))
+        if source.guess.kind == "image":
+            self._media.open(self._project.id)
 
     def _fit(self, source: Source, process: EncodingProcess) -> None:
         """Learn an encoder and keep it, unless another import was faster."""
@@ -70,7 +76,7 @@ class RawImport:
         message = LEARNING.get(kind, "learning how to encode")
         self._progress.phase(message)
         raws = source.sample(FIT_ON[kind])
-        state = process.fit(kind, raws, {}, lambda done: self._progress.tell(done, len(raws), message))
+        state = process.fit(raws, {}, lambda done: self._progress.tell(done, len(raws), message))
         encoder = restore(state)
         more = {"text_column": guess.columns[0]} if kind == "text" and guess.columns else {}
         stored = StoredEncoder(kind, guess.why, encoder.channels, encoder.describe() | more)

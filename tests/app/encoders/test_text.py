@@ -107,9 +107,8 @@ def test_spam_is_told_from_messages_by_both_channels():
     spam, ham = ["win cash prize claim call txt", "see you at home tonight love lunch"]
     texts = [" ".join(rng.choice((ham, spam)[i % 2].split(), 5)) for i in range(80)]
     encoder = fit("text", texts)
-    groups = np.repeat(np.arange(2), [channel.columns for channel in encoder.channels])
     table = encoder.encode(texts).table
-    model = GPHIKClassifier(groups=groups, levels=None).fit(table[:40], np.arange(40) % 2)
+    model = GPHIKClassifier(**encoder.settings()).fit(table[:40], np.arange(40) % 2)
     assert (model.predict(table[40:]) == np.arange(40) % 2).mean() == 1.0
     dense = table.toarray()
     kernel = 1.0 + (dense[:1].sum() + dense.sum(axis=1) - manhattan_distances(dense[:1], dense)[0]) / 2
