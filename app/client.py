@@ -474,6 +474,49 @@ class _Methods:
         return dict((yield from self._json("GET", "projects", project, "agreement")))
 
     @_Method
+    def insights(self, project: str) -> Steps[dict[str, Any]]:
+        """Learning curve, class counts, uncertainty of the pool, and advice on whether to go on."""
+        return dict((yield from self._json("GET", "projects", project, "insights")))
+
+    @_Method
+    def map(self, project: str, limit: int = 2000) -> Steps[list[dict[str, Any]]]:
+        """Items in the plane, near each other if the kernel takes them for alike."""
+        return list((yield from self._json("GET", "projects", project, "map", params={"limit": limit}))["points"])
+
+    @_Method
+    def ranked(
+        self, project: str, by: Literal["uncertain", "surprising", "disagreed"] = "uncertain", limit: int = 50
+    ) -> Steps[list[dict[str, Any]]]:
+        """Items worth a look, the most remarkable first."""
+        params = {"by": by, "limit": limit}
+        return list((yield from self._json("GET", "projects", project, "ranked", params=params))["items"])
+
+    @_Method
+    def events(
+        self,
+        project: str,
+        *,
+        annotator: str | None = None,
+        kind: str | None = None,
+        label: str | None = None,
+        key: str | None = None,
+    ) -> Steps[list[dict[str, Any]]]:
+        """Everything that was said, the newest first; by the annotator's name, kind, label and item if wanted."""
+        wanted = {"annotator": annotator, "kind": kind, "label": label, "key": key}
+        filters = {name: value for name, value in wanted.items() if value is not None}
+        return (yield from self._pages("projects", project, "events", **filters))
+
+    @_Method
+    def card(self, project: str) -> Steps[dict[str, Any]]:
+        """The model card: how the model was made, by whom, how good it is, and what to be careful about."""
+        return dict((yield from self._json("GET", "projects", project, "card")))
+
+    @_Method
+    def why(self, project: str, key: str) -> Steps[dict[str, Any]]:
+        """What speaks for and against the predicted class of an item, by column."""
+        return dict((yield from self._json("GET", "projects", project, "why", key)))
+
+    @_Method
     def me(self) -> Steps[dict[str, Any]]:
         """Whose key it is, and what it is good for."""
         return dict((yield from self._json("GET", "me")))
@@ -505,15 +548,15 @@ class _Methods:
         key, lease = (item.key, item.lease) if isinstance(item, Question) else (item, None)
         return (yield from _Methods.answer(self, project, [Answer(key, label, action, note, lease)], **also))
 
-    def _export(self, project: str, form: str, history: bool) -> Steps[httpx.Response]:
-        params = {"format": form, "history": history}
+    def _export(self, project: str, form: str, history: bool, data: bool) -> Steps[httpx.Response]:
+        params = {"format": form, "history": history, "data": data}
         return (yield from self._send("GET", "projects", project, "labels", params=params, stream=True))
 
-    def _pages(self, *path: str) -> Steps[list[dict[str, Any]]]:
+    def _pages(self, *path: str, **filters: str) -> Steps[list[dict[str, Any]]]:
         found: list[dict[str, Any]] = []
         cursor: str | None = ""
         while cursor is not None:
-            page = yield from self._json("GET", *path, params={"cursor": cursor, "limit": 1000})
+            page = yield from self._json("GET", *path, params={"cursor": cursor, "limit": 1000} | filters)
             found += page[path[-1]]
             cursor = page["next"]
         return found
@@ -572,15 +615,16 @@ class Client(_Methods):
         project: str,
         format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
         history: bool = False,
+        data: bool = False,
     ) -> Iterator[bytes]:
-        """All labels, or with `history` everything that was ever said, as pieces of a file."""
-        with closing(self._run(self._export(project, format, history))) as response, _reading():
+        """All labels, if wanted with the items' data, or with `history` everything that was said; pieces of a file."""
+        with closing(self._run(self._export(project, format, history, data))) as response, _reading():
             yield from response.iter_bytes()
 
-    def labels(self, project: str, *, history: bool = False) -> Iterator[dict[str, Any]]:
-        """All labels, or with `history` everything that was ever said, one by one."""
+    def labels(self, project: str, *, history: bool = False, data: bool = False) -> Iterator[dict[str, Any]]:
+        """All labels, with the items' data if wanted, or with `history` everything that was said, one by one."""
         lines = _Lines()
-        for piece in self.export(project, history=history):
+        for piece in self.export(project, history=history, data=data):
             yield from lines.read(piece)
 
     def _run(self, steps: Steps[T]) -> T:
@@ -624,17 +668,20 @@ class AsyncClient(_Methods):
         project: str,
         format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
         history: bool = False,
+        data: bool = False,
     ) -> AsyncGenerator[bytes, None]:
-        """All labels, or with `history` everything that was ever said, as pieces of a file."""
-        async with aclosing(await self._run(self._export(project, format, history))) as response:
+        """All labels, if wanted with the items' data, or with `history` everything that was said; pieces of a file."""
+        async with aclosing(await self._run(self._export(project, format, history, data))) as response:
             with _reading():
                 async for piece in response.aiter_bytes():
                     yield piece
 
-    async def labels(self, project: str, *, history: bool = False) -> AsyncGenerator[dict[str, Any], None]:
-        """All labels, or with `history` everything that was ever said, one by one."""
+    async def labels(
+        self, project: str, *, history: bool = False, data: bool = False
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """All labels, with the items' data if wanted, or with `history` everything that was said, one by one."""
         lines = _Lines()
-        async with aclosing(self.export(project, history=history)) as pieces:
+        async with aclosing(self.export(project, history=history, data=data)) as pieces:
             async for piece in pieces:
                 for entry in lines.read(piece):
                     yield entry

@@ -61,6 +61,10 @@ class Published:
         """Of each item and class."""
         return probit(self.mean, self.variance + self.noise)
 
+    def probabilities_of(self, items: Indices) -> Floats:
+        """Of some items and each class."""
+        return probit(self.mean[items], self.variance[items] + self.noise)
+
     @property
     def tells_classes_apart(self) -> bool:
         """Whether there are labels of two classes: before, predicted classes mean nothing."""
@@ -75,7 +79,7 @@ class Published:
     @cached_property
     def uncertainty(self) -> Floats:
         """The probability that the predicted class of each item is wrong; items."""
-        return np.asarray(1.0 - self.probabilities.max(axis=1))
+        return np.asarray(np.clip(1.0 - self.probabilities.max(axis=1), 0.0, 1.0))
 
     @cached_property
     def left_out(self) -> LeftOut:

@@ -68,11 +68,12 @@ def export_labels(
     history: Annotated[
         bool, typer.Option("--history", help="everything that was said, not only what holds now")
     ] = False,
+    data: Annotated[bool, typer.Option("--data", help="with the items' data, to train elsewhere")] = False,
     output: Annotated[Path | None, typer.Option(help="file to write (default: standard output)")] = None,
 ) -> None:
     """Download all labels."""
     with connected(url, key) as client, opened(output) as file:
-        for piece in client.export(project, form, history):
+        for piece in client.export(project, form, history, data):
             file.write(piece)
 
 

@@ -76,5 +76,7 @@ def _guesses(model: Published, items: Indices) -> list[tuple[str | None, float]]
     """The predicted class of each item, and the probability that it is wrong."""
     if not model.tells_classes_apart:
         return [(None, 1.0)] * len(items)
-    predicted, doubts = model.predicted[items].tolist(), model.uncertainty[items].tolist()
+    probabilities = model.probabilities_of(items)
+    doubts = np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0).tolist()
+    predicted = model.mean[items].argmax(axis=1).tolist()
     return [(model.classes[number], doubt) for number, doubt in zip(predicted, doubts, strict=True)]

@@ -12,7 +12,6 @@ from app.services.project import View
 from app.services.reports import Report
 from core import Published
 from core._types import Floats, Indices
-from core.posterior import probit
 
 Ranking = Literal["uncertain", "surprising", "disagreed"]
 SHOWN = ("key", "data", "label", "votes")
@@ -49,7 +48,7 @@ def uncertain(model: Published, limit: int) -> Ranked:
     """Unlabelled items by the probability that their predicted class is wrong."""
     free = np.flatnonzero(model.labels < 0)
     items = free[np.argsort(-model.uncertainty[free], kind="stable")[:limit]]
-    return Ranked(items, model.uncertainty[items], _probabilities(model, items))
+    return Ranked(items, model.uncertainty[items], model.probabilities_of(items))
 
 
 def surprising(model: Published, limit: int) -> Ranked:
@@ -78,12 +77,8 @@ def _disagreed(votes: Mapping[int, Mapping[str, int]], model: Published | None, 
     probabilities = np.full((len(items), len(model.classes) if model is not None else 0), np.nan)
     if model is not None and model.tells_classes_apart:
         known = items < len(model.mean)
-        probabilities[known] = _probabilities(model, items[known])
+        probabilities[known] = model.probabilities_of(items[known])
     return Ranked(items, np.array([scores[item] for item in items.tolist()]), probabilities)
-
-
-def _probabilities(model: Published, items: Indices) -> Floats:
-    return probit(model.mean[items], model.variance[items] + model.noise)
 
 
 def _opinion(classes: tuple[str, ...], probabilities: Floats) -> dict[str, Any]:

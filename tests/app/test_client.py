@@ -186,6 +186,25 @@ def test_a_project_from_items_to_labels(client):
     assert Counter(entry["kind"] for entry in client.labels(p, history=True))["label"] == 15
     assert b"".join(client.export(p, "csv")).startswith(b"key,label,votes")
     assert client.agreement(p)["items"] == 0
+    assert [entry["data"] for entry in client.labels(p, data=True)] == [data[int(e["key"][1:])] for e in labels]
+
+
+def test_looking(client, project):
+    client.answer(
+        project, [Answer(key, "left" if x[0] > 0.5 else "right") for key, x in zip(KEYS[:12], X, strict=False)]
+    )
+    client.label(project, "k0", "left")
+    assert sum(count["labelled"] for count in client.insights(project)["classes"].values()) == 12
+    assert len(client.map(project)) == len(X)
+    assert len(client.map(project, 7)) == 7
+    assert len(client.ranked(project, limit=3)) == 3
+    assert {item["key"] for item in client.ranked(project, "surprising")} == set(KEYS[:12])
+    assert client.ranked(project, "disagreed") == []
+    assert len(client.events(project)) == 13
+    assert client.events(project, key="k0", label="left")[0]["kind"] == "relabel"
+    assert client.events(project, annotator="nobody") == client.events(project, kind="skip") == []
+    assert client.card(project)["labelled"] == 12
+    assert client.why(project, "k20")["label"] == client.predict(project, keys=["k20"])[0].label
 
 
 def test_the_same_awaited(address, tmp_path):
@@ -206,6 +225,9 @@ def test_the_same_awaited(address, tmp_path):
             assert b"".join([piece async for piece in client.export(p, "csv")]).count(b"\n") == 6
             with pytest.raises(AskNextError, match="no such project"):
                 [_ async for _ in client.labels("none")]
+            assert [entry["data"] async for entry in client.labels(p, data=True)] == [None] * 5
+            assert len(await client.events(p, kind="label")) == 5
+            assert len(await client.map(p)) == 2 * len(X)
             async for _ in client.labels(p):
                 break  # leaves nothing open
 

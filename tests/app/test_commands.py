@@ -97,6 +97,9 @@ def test_import_and_export(address, client, project, tmp_path):
     history = done("export", *there, "--history", "--format", "csv", ASKNEXT_KEY=f"{ADMIN}\n").splitlines()
     assert history[0].startswith("key,sequence,kind")
     assert [line.split(",")[2] for line in history[1:]] == ["label", "label", "relabel"]
+    with_data = [json.loads(line) for line in done("export", *there, "--data", "--key", ADMIN).splitlines()]
+    assert [line["data"]["text"] for line in with_data] == ["=1+1", "two"]
+    assert "ask for history or for data" in failed("export", *there, "--data", "--history", "--key", ADMIN)
     output = tmp_path / "labels.jsonl"
     assert done("export", *there, "--key", ADMIN, "--output", output) == ""
     assert [json.loads(line) for line in output.read_text().splitlines()] == lines
@@ -205,7 +208,7 @@ def test_databases_that_cannot_be_used(tmp_path):
     [
         (["--help"], ["serve", "migrate", "keys", "import", "export", "simulate"]),
         (["import", "--help"], ["--project", "--url", "--key", "ASKNEXT_KEY", "--format", "--labels", "--index-base"]),
-        (["export", "--help"], ["--project", "--format", "jsonl", "csv", "--history", "--output"]),
+        (["export", "--help"], ["--project", "--format", "jsonl", "csv", "--history", "--data", "--output"]),
         (["keys", "--help"], ["create", "list", "revoke"]),
         (["migrate", "--help"], ["--database", "--data-dir"]),
     ],

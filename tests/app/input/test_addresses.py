@@ -5,7 +5,7 @@ import pytest
 from tests.app.input.calls import MARKER, assert_problem, client, label, made, new_project, stored
 
 NAMES = ["%00", f"{MARKER}%00", "%FF%FE", "%ED%A0%80", "a" * 5000, "%2e%2e%2f%2e%2e%2fetc", "'%20OR%201=1--", MARKER]
-CURSORS = ["/v1/projects", "/v1/keys", "/v1/projects/{project}/items", "/v1/projects/{project}/jobs"]
+CURSORS = ["/v1/projects", "/v1/keys", *(f"/v1/projects/{{project}}/{name}" for name in ("items", "jobs", "events"))]
 BAD_LIMITS = ["0", "-1", "1001", "1e999", "NaN", "7" * 5000, str(2**70), MARKER, "1.5", ""]
 
 

@@ -53,6 +53,20 @@ def assert_sane(http, project, n_items, rows=(), degraded=False):
         assert question["variance"] is None or question["variance"] >= 0.0
         made(http.delete(f"/v1/projects/{project}/leases/{question['lease']['id']}"))
 
+    assert_looks(http, project, broken)
+
+
+def assert_looks(http, project, broken):
+    """What can be seen of the model are numbers, too."""
+    for path in ("insights", "card", "ranked?by=uncertain", "ranked?by=surprising", "ranked?by=disagreed"):
+        made(http.get(f"/v1/projects/{project}/{path}"))
+    for point in made(http.get(f"/v1/projects/{project}/map"))["points"]:
+        assert math.isfinite(point["x"])
+        assert math.isfinite(point["y"])
+        assert 0.0 <= point["uncertainty"] <= 1.0
+    why = http.get(f"/v1/projects/{project}/why/i0")
+    assert why.status_code == 409 if broken else made(why)
+
 
 def trained(http, project):
     """Train with all that there is, and tell the job."""
