@@ -35,7 +35,7 @@ export class Content {
     const isText = typeof data.text === "string";
     this.#text = isText ? h("p.text", { dir: "auto" }, data.text) : null;
     this.#kind = picture ? "picture" : isText ? "text" : null;
-    const parts = [picture?.image, this.#text, table(data, picture !== null)].filter(Boolean);
+    const parts = [picture?.image, this.#text, table(item, picture !== null)].filter(Boolean);
     if (!parts.length) parts.push(h("p.text.mono", item.key));
     this.place.replaceChildren(...parts);
     this.place.classList.toggle("pictured", picture !== null);
@@ -90,10 +90,11 @@ export class Content {
   }
 }
 
-function table(data, isPictured) {
-  const entries = Object.entries(data).filter(
-    ([name, value]) => !(name === "image" && isPictured) && !(name === "text" && typeof value === "string"),
-  );
+/** What else is known of an item, without what is seen already. */
+function table({ key, data }, isPictured) {
+  const isSeen = ([name, value]) =>
+    (name === "image" && isPictured) || (name === "text" && typeof value === "string") || (name === "file" && value === key);
+  const entries = Object.entries(data ?? {}).filter((entry) => !isSeen(entry));
   if (!entries.length) return null;
   const rows = entries.map(([name, value]) =>
     h(

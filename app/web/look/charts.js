@@ -53,13 +53,14 @@ export function curveChart(canvas, points) {
       data: points.map((point) => ({ x: point.labels, y: point[name] })),
       borderWidth: 0,
       pointRadius: 0,
+      clip: 8,
       ...more,
     });
     return {
       type: "line",
       data: {
         datasets: [
-          line("accuracy", { borderColor: accent, borderWidth: 2, pointRadius: 3, pointBackgroundColor: accent }),
+          line("accuracy", { borderColor: accent, borderWidth: 2, pointRadius: 2.5, pointBackgroundColor: accent }),
           line("low", { fill: "+1", backgroundColor: mixed(accent, 0.16) }),
           line("high", {}),
         ],

@@ -9,7 +9,7 @@ export class Panel {
   constructor(title, fill, { wide = false, tools = [] } = {}) {
     const id = `panel-${title.toLowerCase().replace(/\W+/g, "-")}`;
     this.fill = fill;
-    this.body = h("div.panel-body");
+    this.body = h("div.panel-body", nothing("One moment …"));
     this.element = h(
       wide ? "section.card.panel.wide" : "section.card.panel",
       { "aria-labelledby": id },
@@ -36,7 +36,9 @@ export class Panel {
 }
 
 /** What stands where there is nothing to draw yet. */
-export const nothing = (text) => h("p.nothing-yet", text);
+export function nothing(text) {
+  return h("p.nothing-yet", text);
+}
 
 /** A group of buttons of which one is pressed: choices are [value, name]. */
 export function choice(name, choices, value, chosen) {

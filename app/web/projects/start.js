@@ -100,7 +100,7 @@ export function describe({ added, unchanged, labelled, found, broken, broken_cou
   if (labelled) parts.push(h("p.fine", `${plural(labelled, "label")} came with them.`));
   if (lost) {
     const list = broken.slice(0, SHOWN).map((one) => h("li", h("span.mono", one.name), ` ${one.reason}`));
-    const summary = h("summary", `${plural(lost, "entry", "entries")} could not be read and were left out`);
+    const summary = h("summary", `${plural(lost, "entry", "entries")} could not be read, and ${lost === 1 ? "was" : "were"} left out`);
     parts.push(h("details.broken", summary, h("ul.fine", list), lost > SHOWN && h("p.fine", `and ${lost - SHOWN} more`)));
   }
   return parts;

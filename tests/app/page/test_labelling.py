@@ -108,5 +108,3 @@ def test_it_fits_a_phone(person, scheme):
     ann.page.locator("button.class").nth(2).tap()
     ann.wait(other_than=first)
     ann.saved()
-
-

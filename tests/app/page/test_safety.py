@@ -118,5 +118,3 @@ def test_a_reload_keeps_the_place(person):
     ann.page.reload()
     assert ann.wait() == back
     assert ann.press("1") == here
-
-

@@ -1,6 +1,5 @@
 """Items as people see them: what others sent is shown, and never run."""
 
-
 from tests.app.page.people import EVIL
 
 
