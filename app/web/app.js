@@ -101,7 +101,8 @@ function open(section, view = null) {
   $("view").className = view ?? "";
   for (const one of document.querySelectorAll("main > section")) one.hidden = one.id !== section;
   const project = section === "sign-in" ? null : page.project;
-  $("title").textContent = project?.name ?? "";
+  $("title").textContent = project?.name ?? "AskNext";
+  $("title").classList.toggle("unseen", !project);
   document.title = project ? `${project.name} – AskNext` : "AskNext";
   $("views").hidden = !project;
   for (const name of ["label", "look", "manage"]) {

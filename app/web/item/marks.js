@@ -4,7 +4,8 @@ import { h } from "../dom.js";
 
 const TOKEN = /[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]/gu;
 const LETTER = /[\p{L}\p{N}_]/u;
-const FAINT = 0.25; // of the largest weight, below which nothing is marked
+const FAINT = 0.4; // of the largest weight, below which nothing is marked
+const LETTERED = /[\p{L}\p{N}]/u;
 
 /** A text as nodes, with words that speak for and against the guess marked. */
 export function marked(text, parts) {
@@ -17,7 +18,7 @@ export function marked(text, parts) {
   const nodes = [];
   let end = 0;
   for (const { word, from, to, weight } of tokens) {
-    if (!weight || Math.abs(weight) < least) continue;
+    if (!weight || Math.abs(weight) < least || !LETTERED.test(word)) continue;
     nodes.push(text.slice(end, from), h(weight > 0 ? "mark.for" : "mark.against", word));
     end = to;
   }

@@ -2,7 +2,7 @@
 
 const STEP = 1.25;
 const MOST = 16;
-const SMALL = 448; // pixels to which small pictures are enlarged
+const SMALL = 640; // pixels to which small pictures are enlarged
 const PAN = 80; // pixels for an arrow key
 
 export class Zoom {

@@ -29,6 +29,7 @@ export async function show(place, page, given) {
     ownRow,
     h("div.row", button, drop),
   );
+  let isReading = true;
   let field = classField(project.classes);
   classes.replaceChildren(field.element);
   form.addEventListener("submit", (event) => {
@@ -39,6 +40,7 @@ export async function show(place, page, given) {
 
   read().catch((problem) => {
     if (stop.signal.aborted) return;
+    isReading = false;
     reading.replaceChildren(h("h3", "The file could not be read"), h("p", problem.message));
     page.failed(problem);
   });
@@ -46,6 +48,7 @@ export async function show(place, page, given) {
   async function read() {
     const job = await watch(project.id, given.get("job"), progress, stop.signal);
     if (!job) return;
+    isReading = false;
     const { found } = job.result;
     reading.replaceChildren(...describe(job.result));
     if (!field.names.length && found?.labels?.length) {
@@ -83,7 +86,7 @@ export async function show(place, page, given) {
 
   async function discard() {
     stop.abort();
-    await call("DELETE", projectPath(project.id, "jobs", given.get("job"))).catch(() => {});
+    if (isReading) await call("DELETE", projectPath(project.id, "jobs", given.get("job"))).catch(() => {});
     await call("DELETE", projectPath(project.id));
     page.go({});
   }

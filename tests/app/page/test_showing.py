@@ -36,7 +36,7 @@ def test_nothing_that_people_sent_runs(person, make_project):
     assert seen["table"].count(EVIL) == 2
     assert outside in seen["far"]
     assert ann.page.locator("button.class .name").first.inner_text() == EVIL
-    assert ann.page.locator("h1").inner_text() == f"Bad {EVIL}"
+    assert ann.page.locator("#title").inner_text() == f"Bad {EVIL}"
     assert ann.page.evaluate("window.ran") is None
     assert ann.page.evaluate("window.violations") == []
     assert all(url.startswith(ann.address) for url in requests)
