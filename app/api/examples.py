@@ -86,6 +86,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "ClassesAnswer": {"classes": ["cat", "dog"]},
     "ItemsAnswer": {"added": 2, "unchanged": 0},
     "ItemPage": {"items": [ITEM], "next": "99"},
+    "ItemFeatures": {"columns": 3, "indices": [0, 2], "values": [0.1, 0.9]},
     "ItemHistory": ITEM | {"history": [EVENT]},
     "JobStarted": {"job": ID},
     "JobAnswer": JOB,

@@ -99,6 +99,17 @@ def _entries(blob: bytes) -> tuple[Indices | None, Floats]:
     return np.frombuffer(blob, "<i4", n, offset=1), np.frombuffer(blob, "<f8", n, offset=1 + 4 * n)
 
 
+def entries_of(blob: bytes) -> tuple[list[int], list[float]]:
+    """Columns and values of what is not zero.
+
+    >>> entries_of(encode(np.array([2, 0]), np.array([5.0, 1.0])))
+    ([0, 2], [1.0, 5.0])
+    """
+    indices, values = _entries(blob)
+    columns = np.flatnonzero(values) if indices is None else indices
+    return columns.tolist(), values[values != 0.0].tolist()
+
+
 def values_of(blob: bytes) -> Floats:
     """The numbers that are stored."""
     return _entries(blob)[1]

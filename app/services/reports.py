@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from app.db import events, items, keys, projects
 from app.db.database import Database
 from app.services.class_book import ClassBook
+from app.services.features import entries_of
 from app.services.ledger import Kind, Ledger, agreement, consensus
 from app.services.problems import NotFound
 from app.services.project import Project, View, event_of
@@ -90,11 +91,19 @@ class Report:
             "created_at": row.created_at,
         }
 
-    def item(self, key: str) -> dict[str, Any]:
-        """With its history."""
+    def features(self, key: str) -> tuple[list[int], list[float]]:
+        """Columns and values of an item."""
+        return entries_of(self._row(key).features)
+
+    def _row(self, key: str) -> Any:
         row = items.with_keys(self._connection, self._id, [key]).get(key)
         if row is None:
             raise NotFound("there is no item with this key")
+        return row
+
+    def item(self, key: str) -> dict[str, Any]:
+        """With its history."""
+        row = self._row(key)
         history = events.of_item(self._connection, self._id, row.number)
         ledger = Ledger()
         for event in history:

@@ -11,6 +11,7 @@ from app.api.routes.projects import Cursor, Limit, number_of
 from app.api.schemas import (
     Features,
     Item,
+    ItemFeatures,
     ItemHistory,
     ItemPage,
     ItemsAnswer,
@@ -66,6 +67,18 @@ async def get_item(at: Reader, key: str) -> Any:
             return Report(connection, at.project.id).item(key)
 
     return await at.in_thread(read)
+
+
+@routes.get("/projects/{project}/features/{key:path}", response_model=ItemFeatures)
+async def get_features(at: Reader, key: str) -> Any:
+    """The features of an item, to be drawn."""
+
+    def read() -> Any:
+        with at.service.database.read() as connection:
+            return Report(connection, at.project.id).features(key)
+
+    columns, values = await at.in_thread(read)
+    return {"columns": at.project.width or 0, "indices": columns, "values": values}
 
 
 @routes.post(

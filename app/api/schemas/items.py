@@ -97,6 +97,14 @@ class ItemHistory(ItemAnswer):
     history: list[EventAnswer]
 
 
+class ItemFeatures(BaseModel):
+    """Features of an item: the entries that are not zero."""
+
+    columns: int = Field(description="of the project")
+    indices: list[int]
+    values: list[float]
+
+
 class ItemPage(Page):
     """Some items."""
 

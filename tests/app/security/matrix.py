@@ -17,6 +17,7 @@ ROUTES = {
     ("POST", PROJECT + "/items"): (ADMIN_ROLE, {"items": [{"key": "new", "features": [1, 2, 3]}]}),
     ("GET", PROJECT + "/items"): (READER, None),
     ("GET", PROJECT + "/items/{key}"): (READER, None),
+    ("GET", PROJECT + "/features/{key}"): (READER, None),
     ("POST", PROJECT + "/import"): (ADMIN_ROLE, b"key,a,b,c\nimported,1,2,3\n"),
     ("GET", PROJECT + "/media/{medium}"): (READER, None),
     ("GET", PROJECT + "/jobs"): (READER, None),

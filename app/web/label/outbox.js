@@ -1,6 +1,6 @@
 // Answers on their way: sent one after the other, each again and again with the same key until the service has it.
 
-import { call } from "./api.js";
+import { call } from "../api.js";
 
 const STORED = "asknext.outbox";
 const FIRST_WAIT = 500; // milliseconds; doubles with each failure
@@ -39,11 +39,11 @@ export class Outbox {
     this.#run();
   }
 
-  /** Take back the last answer if it was never sent; null if it was. */
+  /** Take back the last answer if it was never sent; null if it was. Comments are no answers. */
   takeBack() {
-    const last = this.#entries.at(-1);
+    const last = this.#entries.findLast((entry) => entry.body.labels[0].action !== "comment");
     if (!last || last.tries > 0) return null;
-    this.#entries.pop();
+    this.#entries = this.#entries.filter((entry) => entry !== last);
     this.#changed();
     return last;
   }

@@ -1,0 +1,259 @@
+// The labelling page: what is shown, and what buttons and keys do.
+
+import { call, callIfThere, projectPath } from "../api.js";
+import { $, h, kept, percent, plural } from "../dom.js";
+import { Content } from "../item/content.js";
+import { Classes } from "./classes.js";
+import { Labelling } from "./labelling.js";
+import { showModel, showProgress, showSitting, whyAsked } from "./progress.js";
+
+const SLOW = 400; // milliseconds after which saving is shown
+const GUESSES = kept("guesses", false);
+const SAID = { skip: "Skipped", unsure: "Unsure", undo: "Undone" };
+
+export class Screen {
+  #project = null;
+  #slow = null;
+  #hasWhy = true; // until the service says that it knows no such thing
+
+  /** `page` shows problems and reads things out for the whole site. */
+  constructor(page) {
+    this.failed = page.failed;
+    this.say = page.say;
+    this.content = new Content($("content"));
+    this.labelling = new Labelling(this);
+    this.buttons = new Classes((label) => this.labelling.answer({ label }));
+    this.#listen();
+    this.#showGuessing();
+  }
+
+  async open(project) {
+    this.#project = project;
+    this.#hasWhy = true;
+    this.saving(this.labelling.outbox);
+    await this.labelling.open(project);
+  }
+
+  close() {
+    this.labelling.close();
+  }
+
+  // What the labelling tells.
+
+  show(item, done) {
+    const did = done && (done.action === "label" ? `Labelled ${done.label}` : SAID[done.action]);
+    this.#clearGuess();
+    $("item").dataset.key = item?.key ?? "";
+    $("item-key").textContent = item?.key ?? "";
+    const [why, figures] = item ? whyAsked(item) : ["", ""];
+    $("why").textContent = why;
+    $("figures").textContent = figures;
+    if (item) {
+      this.content.show(item, this.#project);
+      requestAnimationFrame(() => setTimeout(() => this.#explain(item))); // first of all it is painted
+    } else {
+      this.content.message("One moment", "The next question is on its way.");
+    }
+    $("zoom").hidden = !this.content.kind;
+    $("actual").hidden = $("fit").hidden = this.content.kind !== "picture";
+    if (did || item) this.say([did, item && `Next: ${Content.spoken(item)}`].filter(Boolean).join(". "));
+    if (!document.activeElement?.matches("input, textarea")) $("item").focus({ preventScroll: true });
+  }
+
+  ahead(items) {
+    this.content.pictures.keep(items);
+  }
+
+  message(title, text, ...more) {
+    this.content.message(title, text, ...more);
+    $("zoom").hidden = true;
+  }
+
+  empty() {
+    const again = h("button.primary", { onclick: () => this.labelling.refill() }, "Look again");
+    const look = h("a.button", { href: `#project=${encodeURIComponent(this.#project.id)}&view=look` }, "See how it went");
+    const text = "Every item is answered, or somebody else has it at hand. This page looks again by itself.";
+    this.message("Nothing to ask", text, h("div.row.centred", again, look));
+  }
+
+  last(done) {
+    const said = done && (done.action === "label" ? done.label : SAID[done.action].toLowerCase());
+    $("last").replaceChildren(...(done ? ["Last: ", h("strong", said), ` for ${done.key}`] : []));
+  }
+
+  progress(labelled, items) {
+    showProgress(labelled, items);
+  }
+
+  sitting(sitting) {
+    showSitting(sitting);
+  }
+
+  model(model) {
+    showModel(model);
+  }
+
+  classes(project) {
+    this.buttons.show(project);
+    if (this.labelling.item) this.#explain(this.labelling.item);
+  }
+
+  saving({ size, problem }) {
+    clearTimeout(this.#slow);
+    $("saved").dataset.waiting = size;
+    if (size && problem) this.#pill(`Not saved yet: ${plural(size, "answer")}`, "warn", problem.message);
+    else if (!size) this.#pill("Saved", "good");
+    else this.#slow = setTimeout(() => this.#pill("Saving…", ""), SLOW);
+    $("retry").hidden = !(size && problem);
+  }
+
+  #pill(text, kind, title = "") {
+    const saved = $("saved");
+    if (saved.textContent !== text && (kind === "warn" || saved.classList.contains("warn"))) this.say(text);
+    saved.textContent = text;
+    saved.title = title;
+    saved.className = `pill ${kind}`;
+    saved.hidden = false;
+  }
+
+  // What the model thinks of the item at hand: asked for when it is on the screen, so that nobody waits for it.
+
+  async #explain(item) {
+    const isHere = () => this.labelling.item === item;
+    if (!isHere() || !Object.keys(item.mean).length) return; // the model does not know it yet
+    if (this.content.kind === "text" && this.#hasWhy) this.#markWords(item, isHere);
+    if (!GUESSES.value) return;
+    try {
+      const { predictions } = await call("POST", projectPath(this.#project.id, "predict"), { keys: [item.key] });
+      if (!isHere() || !GUESSES.value) return;
+      const [{ label, probabilities }] = predictions;
+      this.buttons.likely(probabilities);
+      this.#tellGuess(`Guess: ${label}, ${percent(probabilities[label])}`, "unseen"); // the buttons show it
+    } catch (problem) {
+      if (isHere() && GUESSES.value) this.#tellGuess(`No guess: ${problem.message}`, "guess");
+    }
+  }
+
+  #tellGuess(text, kind) {
+    $("guess").textContent = text;
+    $("guess").className = kind;
+  }
+
+  async #markWords(item, isHere) {
+    try {
+      const why = await callIfThere("GET", projectPath(this.#project.id, "why", item.key));
+      if (!why) this.#hasWhy = false;
+      else if (isHere()) this.content.mark(item, why.parts);
+    } catch {
+      // The text can be read without.
+    }
+  }
+
+  #clearGuess() {
+    this.#tellGuess("", "guess");
+    this.buttons.likely(null);
+  }
+
+  #showGuessing() {
+    $("show-guess").setAttribute("aria-pressed", String(GUESSES.value));
+    document.body.classList.toggle("guessing", GUESSES.value);
+  }
+
+  toggleGuess() {
+    GUESSES.value = !GUESSES.value;
+    this.#showGuessing();
+    this.#clearGuess();
+    this.say(GUESSES.value ? "Guesses are shown" : "Guesses are hidden");
+    if (this.labelling.item) this.#explain(this.labelling.item);
+  }
+
+  // Buttons and keys.
+
+  #listen() {
+    const { labelling, content } = this;
+    const act = {
+      skip: () => labelling.answer({ action: "skip" }),
+      unsure: () => labelling.answer({ action: "unsure" }),
+      undo: () => labelling.undo(),
+      comment: () => this.#openComment(),
+      guess: () => this.toggleGuess(),
+      help: () => ($("help").open ? $("help").close() : $("help").showModal()),
+      larger: () => content.larger(),
+      smaller: () => content.smaller(),
+    };
+    this.keys = {
+      " ": act.skip,
+      s: act.skip,
+      u: act.unsure,
+      z: act.undo,
+      Backspace: act.undo,
+      c: act.comment,
+      g: act.guess,
+      "?": act.help,
+      "/": () => this.buttons.find(),
+      "+": act.larger,
+      "-": act.smaller,
+      "=": () => content.zoom.toggle(),
+    };
+    // The second click of a double click is not an answer on the next item.
+    const once = (does) => (event) => event.detail < 2 && does();
+    for (const name of ["skip", "unsure", "undo"]) $(name).addEventListener("click", once(act[name]));
+    for (const name of ["comment", "larger", "smaller"]) $(name).addEventListener("click", act[name]);
+    $("show-guess").addEventListener("click", act.guess);
+    $("show-help").addEventListener("click", act.help);
+    $("close-help").addEventListener("click", act.help);
+    $("fit").addEventListener("click", () => content.zoom.fit());
+    $("actual").addEventListener("click", () => content.zoom.actual());
+    $("retry").addEventListener("click", () => labelling.outbox.retry());
+    // The mouse leaves the focus where it is: after a click the space bar skips, it does not press the button again.
+    document.querySelector(".controls").addEventListener("mousedown", (event) => {
+      if (event.target.closest("button")) event.preventDefault();
+    });
+    this.#listenToComment();
+    document.addEventListener("keydown", (event) => this.#pressed(event));
+    window.addEventListener("beforeunload", (event) => {
+      if (labelling.outbox.size) event.preventDefault();
+    });
+  }
+
+  #pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (!this.labelling.isOpen || document.querySelector("dialog[open]")) return;
+    if (event.target.matches("input, textarea, select")) return;
+    if (event.key === " " && event.target.matches("button, a")) return; // it presses the button
+    if (event.key.startsWith("Arrow")) {
+      const [x, y] = { Left: [-1, 0], Right: [1, 0], Up: [0, -1], Down: [0, 1] }[event.key.slice(5)];
+      if (this.content.zoom.pan(x, y)) event.preventDefault();
+      return;
+    }
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const name = this.buttons.of(key);
+    if (name === undefined && !this.keys[key]) return;
+    event.preventDefault();
+    if (event.repeat) return; // a key held down is one answer
+    if (name !== undefined) this.buttons.choose(name);
+    else this.keys[key]();
+  }
+
+  #openComment() {
+    if (!this.labelling.item) return;
+    $("note").value = "";
+    $("commenting").showModal();
+  }
+
+  #listenToComment() {
+    $("comment-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const note = $("note").value.trim();
+      const action = event.submitter?.value ?? "comment";
+      if (note && action === "comment") this.labelling.comment(note);
+      $("commenting").close();
+      if (note && action !== "comment") this.labelling.answer({ action, note });
+      $("item").focus();
+    });
+    $("note").addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("comment-form").requestSubmit();
+    });
+    $("cancel-comment").addEventListener("click", () => $("commenting").close());
+  }
+}

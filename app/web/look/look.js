@@ -1,0 +1,159 @@
+// Looking at a project: how good the model is, where it doubts, what people said.
+
+import { callIfThere, projectPath } from "../api.js";
+import { adviceList } from "../advice.js";
+import { count, h, plural } from "../dom.js";
+import { loadStyle } from "../styles.js";
+import { curveChart, histogramChart, mapChart } from "./charts.js";
+import { historyPanel } from "./history.js";
+import { ItemDialog } from "./item_dialog.js";
+import { Panel, choice, nothing } from "./panel.js";
+import { rankedPanel } from "./ranked.js";
+
+const FEW = 2; // points that make a curve
+
+export async function show(place, page, given) {
+  await loadStyle("css/look.css");
+  const { project } = page;
+  const get = (...path) => callIfThere("GET", projectPath(project.id, ...path));
+  const dialog = new ItemDialog(page, () => panels.forEach((panel) => panel.load()));
+  const insights = once(() => get("insights"));
+  const panels = [
+    advicePanel(get, insights, page.address({ project: project.id, view: "card" })),
+    curvePanel(insights),
+    classesPanel(get, insights),
+    mapPanel(project, (key) => dialog.open(key)),
+    uncertaintyPanel(insights),
+    rankedPanel(project, (item) => dialog.open(item.key)),
+    historyPanel(project, (key) => dialog.open(key)),
+  ];
+  place.replaceChildren(h("div.panels", panels.map(({ element }) => element)), dialog.element);
+  panels.forEach((panel) => panel.load());
+  if (given.get("item")) dialog.open(given.get("item"));
+  return () => panels.forEach((panel) => panel.close());
+
+  /** Several panels share one answer; a reload of all asks again. */
+  function once(ask) {
+    let answer = null;
+    return () => {
+      answer ??= ask().finally(() => setTimeout(() => (answer = null)));
+      return answer;
+    };
+  }
+}
+
+function advicePanel(get, insights, card) {
+  return new Panel(
+    "Should you go on?",
+    async (body) => {
+      const advice = (await insights())?.advice ?? (await get("model"))?.advice ?? [];
+      const judged = advice.filter(({ value }) => value !== null);
+      const stops = judged.filter(({ stop }) => stop);
+      const text = !judged.length
+        ? "There are too few labels to tell. Go on."
+        : stops.length === judged.length
+          ? "You can stop: every estimate says that more labels would change little."
+          : stops.length
+            ? `Go on for now: ${stops.length} of ${judged.length} estimates say that it is enough.`
+            : "Go on: more labels still help.";
+      const kind = judged.length && stops.length === judged.length ? "p.verdict.good" : "p.verdict";
+      body.replaceChildren(h(kind, text), adviceList(advice), h("p.fine.to-card", h("a", { href: card }, "Model card")));
+    },
+    { wide: true },
+  );
+}
+
+function curvePanel(insights) {
+  return new Panel("Learning curve", async (body) => {
+    const found = await insights();
+    if (!found) return false;
+    if (found.curve.length < FEW) {
+      body.replaceChildren(nothing("The curve begins when the model has been judged on some labels."));
+      return null;
+    }
+    return chart(body, curveText(found.curve.at(-1)), (canvas) => curveChart(canvas, found.curve));
+  });
+}
+
+const curveText = ({ labels, accuracy }) =>
+  `Accuracy against labels: ${(100 * accuracy).toFixed(1)} percent at ${plural(labels, "label")}`;
+
+function uncertaintyPanel(insights) {
+  return new Panel("Uncertainty of the pool", async (body) => {
+    const found = await insights();
+    if (!found) return false;
+    if (!found.uncertainty?.counts.some(Boolean)) {
+      body.replaceChildren(nothing("There is no model yet."));
+      return null;
+    }
+    const total = found.uncertainty.counts.reduce((a, b) => a + b, 0);
+    const text = `Histogram of the uncertainty of ${count(total)} items`;
+    return chart(body, text, (canvas) => histogramChart(canvas, found.uncertainty));
+  });
+}
+
+/** How many labels each class has, and how many items the model gives it. */
+function classesPanel(get, insights) {
+  return new Panel("Classes", async (body) => {
+    const found = await insights();
+    const counts = found
+      ? Object.entries(found.classes)
+      : Object.entries((await get("model")).classes).map(([name, labelled]) => [name, { labelled, predicted: null }]);
+    if (!counts.length) {
+      body.replaceChildren(nothing("There are no classes yet."));
+      return;
+    }
+    const most = Math.max(...counts.map(([, { labelled, predicted }]) => Math.max(labelled, predicted ?? 0)), 1);
+    const bar = (n, kind) => h(`span.bar-${kind}`, { style: { width: `${(100 * n) / most}%` } });
+    const rows = counts.map(([name, { labelled, predicted }]) =>
+      h(
+        "tr",
+        h("th", { scope: "row", dir: "auto" }, name),
+        h("td.bars-cell", { "aria-hidden": "true" }, bar(labelled, "labelled"), predicted !== null && bar(predicted, "predicted")),
+        h("td.number", count(labelled)),
+        found && h("td.number", predicted === null ? "–" : count(predicted)),
+      ),
+    );
+    const heads = ["Class", "", "Labelled", found && "Guessed"];
+    const head = heads.filter((text) => text !== null).map((text) => h(text ? "th" : "td", text));
+    body.replaceChildren(h("div.scroll", { tabIndex: 0, role: "group", "aria-label": "Classes" }, h("table.counts", h("thead", h("tr", head)), h("tbody", rows))));
+  });
+}
+
+function mapPanel(project, opened) {
+  let by = "class";
+  const tools = choice(
+    "Colour by",
+    [
+      ["class", "Class"],
+      ["uncertainty", "Uncertainty"],
+    ],
+    by,
+    (chosen) => {
+      by = chosen;
+      panel.load();
+    },
+  );
+  const panel = new Panel(
+    "Map of the pool",
+    async (body) => {
+      const found = await callIfThere("GET", `${projectPath(project.id, "map")}?limit=2000`);
+      if (!found) return false;
+      if (!found.points.length) {
+        body.replaceChildren(nothing("The map is drawn when the model has been trained."));
+        return null;
+      }
+      const text = `Map of ${count(found.points.length)} items: those that the model finds alike are close. The lists below have the same items.`;
+      return chart(body, text, (canvas) => mapChart(canvas, found.points, project.classes, by, opened));
+    },
+    { tools: [tools] },
+  );
+  return panel;
+}
+
+/** A canvas with a name, and a chart on it. */
+async function chart(body, text, draw) {
+  const canvas = h("canvas", { role: "img", "aria-label": text });
+  body.replaceChildren(h("div.chart", canvas));
+  return draw(canvas);
+}

@@ -1,0 +1,53 @@
+// Items worth a look: the model doubts them, was surprised by them, or people differ on them.
+
+import { callIfThere, projectPath } from "../api.js";
+import { h, percent } from "../dom.js";
+import { Pictures } from "../item/pictures.js";
+import { Panel, choice, nothing } from "./panel.js";
+import { thumb } from "./thumb.js";
+
+const KINDS = [
+  ["uncertain", "Most uncertain"],
+  ["surprising", "Most surprising"],
+  ["disagreed", "Disagreements"],
+];
+const NONE = {
+  uncertain: "There is no item without a label that the model could doubt.",
+  surprising: "No label surprises the model. Labels that contradict its guess appear here.",
+  disagreed: "Nobody disagrees. Items with different labels of several people appear here.",
+};
+const SHOWN = 24;
+
+export function rankedPanel(project, opened) {
+  let by = "uncertain";
+  const pictures = new Pictures();
+  const tools = choice("Which items", KINDS, by, (chosen) => {
+    by = chosen;
+    panel.load();
+  });
+  const panel = new Panel(
+    "Items worth a look",
+    async (body) => {
+      const found = await callIfThere("GET", `${projectPath(project.id, "ranked")}?by=${by}&limit=${SHOWN}`);
+      if (!found) return false;
+      pictures.keep([]);
+      const entries = found.items.map((item) =>
+        h(
+          "li",
+          h("button.ranked", { onclick: () => opened(item) }, thumb(item, pictures), h("span.ranked-words", words(item, by))),
+        ),
+      );
+      body.replaceChildren(entries.length ? h("ul.ranking", entries) : nothing(NONE[by]));
+      return () => pictures.keep([]);
+    },
+    { wide: true, tools: [tools] },
+  );
+  return panel;
+}
+
+/** What is remarkable, in a line or two. */
+function words(item, by) {
+  if (by === "disagreed") return item.votes.map(({ annotator, label }) => h("span", `${annotator}: ${label}`));
+  const guess = item.predicted !== null && h("span", `Guess ${item.predicted}`, item.probability !== null && `, ${percent(item.probability)}`);
+  return [item.label !== null && h("strong", item.label), guess];
+}

@@ -1,0 +1,91 @@
+// The model card: what the model is made of and how good it is, to read and as JSON.
+
+import { adviceList } from "../advice.js";
+import { blob, call, projectPath } from "../api.js";
+import { at, brief, capital, count, h, percent } from "../dom.js";
+import { loadStyle } from "../styles.js";
+
+/** The card as a page of its own, which can be printed. */
+export async function show(place, page) {
+  await Promise.all(["css/look.css", "css/projects.css", "css/manage.css"].map(loadStyle));
+  const path = projectPath(page.project.id, "card");
+  const card = await call("GET", path);
+  const json = h("button.small", { onclick: () => openJson(path).catch(page.failed) }, "As JSON");
+  const print = h("button.small", { onclick: () => window.print() }, "Print");
+  const head = h("div.spread", h("h2.view-title", "Model card"), h("div.row", json, print));
+  place.replaceChildren(h("div.column.wide-column", head, h("div.card.step.model-page", written(card))));
+}
+
+/** The way to it, among the other sections. */
+export function cardSection(place, page) {
+  const text = "What the model is made of, how good it is, who taught it, and what to be careful about.";
+  const link = h("a.button", { href: page.address({ project: page.project.id, view: "card" }) }, "Open the model card");
+  place.replaceChildren(h("p.fine", text), h("div.row", link));
+}
+
+/** The card needs the key: it is fetched, and opened from memory. */
+async function openJson(path) {
+  const text = JSON.stringify(JSON.parse(await (await blob(`v1${path}`)).text()), null, 2);
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  window.open(url, "_blank", "noopener");
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+/** What matters most first; what is not known here follows by its name. */
+function written(card) {
+  const { project, version, items, labelled, cautions, figures, kernel, solver, training, made_with: madeWith, ...rest } = card;
+  const { accuracy } = figures;
+  const facts = {
+    project: project.name,
+    model: `version ${count(version)}, kernel ${kernel?.name ?? "none yet"}, solver ${solver ?? "none yet"}`,
+    kernel: kernel?.why ?? null,
+    labels: `${count(labelled)} of ${count(items)} items`,
+    accuracy: accuracy
+      ? `${percent(accuracy.accuracy)} (${percent(accuracy.low)} to ${percent(accuracy.high)}), by the last ${count(accuracy.judged)} items drawn at random`
+      : null,
+    trained: training && `${at(training.created_at)}, with ${count(training.labels)} labels`,
+  };
+  return [
+    readable(facts),
+    cautions.length > 0 && part("Be careful", h("ul.cautions", cautions.map((text) => h("li", capital(text))))),
+    part("How good it is", adviceList(figures.advice)),
+    isFull(figures.confusion) && part("Which classes are taken for which", h("p.fine", "Rows are labels, columns what all other labels make of the item."), readable(figures.confusion)),
+    Object.entries(rest)
+      .filter(([, value]) => isFull(value))
+      .map(([name, value]) => part(titled(name), readable(value))),
+    part("Settings", readable(project.settings)),
+    part("Made with", readable(madeWith)),
+  ];
+}
+
+const part = (title, ...body) => h("section", h("h3", title), body);
+const titled = (name) => capital(name.replaceAll("_", " "));
+const isObject = (value) => value !== null && typeof value === "object";
+const isFull = (value) => isObject(value) && Object.keys(value).length > 0;
+
+/** Objects as pairs, objects and lists of objects as tables, all else as text. */
+function readable(value, name = "") {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "number") return name.endsWith("_at") ? at(value) : Number.isInteger(value) ? count(value) : brief(value);
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (!isObject(value)) return String(value);
+  if (!isFull(value)) return "–";
+  if (Object.values(value).every(isFull)) return table(value);
+  if (Array.isArray(value)) return value.map((one) => readable(one)).join(", ");
+  return h(
+    "dl.pairs",
+    Object.entries(value).map(([key, one]) => h(isFull(one) ? "div.deep" : "div", h("dt", titled(key)), h("dd", readable(one, key)))),
+  );
+}
+
+function table(value) {
+  const isList = Array.isArray(value);
+  const named = [...new Set(Object.values(value).flatMap(Object.keys))];
+  const columns = named.every((name) => name in value) ? Object.keys(value) : named; // a square has one order
+  const heads = [!isList && h("td"), columns.map((name) => h("th", { scope: "col" }, name in value ? name : titled(name)))];
+  const rows = Object.entries(value).map(([name, one]) =>
+    h("tr", !isList && h("th", { scope: "row" }, name), columns.map((column) => h("td", readable(one[column], column)))),
+  );
+  const made = h("table.events", h("thead", h("tr", heads)), h("tbody", rows));
+  return h("div.scroll", { tabIndex: 0, role: "group", "aria-label": "Table" }, made);
+}

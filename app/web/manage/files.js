@@ -1,0 +1,79 @@
+// More items in, labels out, and the end of a project.
+
+import { blob, call, projectPath } from "../api.js";
+import { h } from "../dom.js";
+import { Progress, dropZone, sendFile, watch } from "../jobs.js";
+import { describe } from "../projects/start.js";
+
+const EXPORTS = [
+  ["Labels, JSONL", "format=jsonl", "labels.jsonl"],
+  ["Labels, CSV", "format=csv", "labels.csv"],
+  ["History, JSONL", "format=jsonl&history=true", "history.jsonl"],
+  ["History, CSV", "format=csv&history=true", "history.csv"],
+];
+
+export function filesSection(place, page, signal) {
+  const { project } = page;
+  const result = h("div.job");
+  const labels = h("input", { type: "checkbox" });
+  const zone = dropZone("Add items from a file", "zip, CSV, JSONL or npz; items that are there already do not change", (file) =>
+    take(file),
+  );
+  const links = EXPORTS.map(([text, query, name]) => h("button", { onclick: () => save(query, name) }, text));
+  place.replaceChildren(
+    zone,
+    h("label.check", labels, "Labels in the file count, as mine"),
+    result,
+    h("h3", "Export"),
+    h("div.row", links),
+  );
+
+  async function take(file) {
+    page.failed(null);
+    const progress = new Progress("Import");
+    result.replaceChildren(progress.element);
+    try {
+      const job = await sendFile(project.id, file, progress, { labels: labels.checked, signal });
+      const done = await watch(project.id, job, progress, signal);
+      if (done) result.replaceChildren(...describe(done.result));
+    } catch (problem) {
+      if (signal.aborted) return;
+      result.replaceChildren();
+      page.failed(problem);
+    }
+  }
+
+  async function save(query, name) {
+    try {
+      const content = await blob(`v1${projectPath(project.id, "labels")}?${query}`);
+      const url = URL.createObjectURL(content);
+      h("a", { href: url, download: `${project.name.replace(/[^\p{L}\p{N}]+/gu, "-")}-${name}` }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    } catch (problem) {
+      page.failed(problem);
+    }
+  }
+}
+
+/** Deleting needs the name, so that nobody does it by accident. */
+export function dangerSection(place, page) {
+  const { project } = page;
+  const field = h("input", { id: "delete-name", autocomplete: "off" });
+  const button = h("button.danger", { type: "submit", disabled: true }, "Delete this project");
+  field.addEventListener("input", () => (button.disabled = field.value !== project.name));
+  const form = h(
+    "form.fields",
+    h("div.field", h("label", { htmlFor: "delete-name" }, `Type “${project.name}” to delete it`), field),
+    button,
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      await call("DELETE", projectPath(project.id));
+      page.go({});
+    } catch (problem) {
+      page.failed(problem);
+    }
+  });
+  place.replaceChildren(h("p.fine", "Nobody can open it afterwards. Export its labels first."), form);
+}

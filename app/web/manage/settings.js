@@ -1,0 +1,85 @@
+// Settings, as the service describes them: names, choices and help come from its OpenAPI document.
+
+import { call, projectPath } from "../api.js";
+import { capital, h } from "../dom.js";
+
+const FIRST = ["strategy", "explore", "overlap", "consensus", "lease_seconds", "open_classes", "retrain"];
+const FIXED = ["columns", "encoder"]; // of the items that are there
+
+export async function settingsSection(place, page) {
+  const { project } = page;
+  const document_ = await (await fetch("openapi.json")).json();
+  const known = document_.components.schemas.ProjectSettings.properties;
+  const names = Object.keys(known).filter((name) => !FIXED.includes(name));
+  const fields = new Map(names.map((name) => [name, field(name, known[name], project.settings[name])]));
+  const elements = (wanted) => names.filter((name) => FIRST.includes(name) === wanted).map((name) => fields.get(name).element);
+  const project_name = h("input", { id: "rename", required: true, maxLength: 200, value: project.name });
+  const save = h("button.primary", { type: "submit" }, "Save");
+  const told = h("span.fine", { role: "status" });
+  const form = h(
+    "form.settings",
+    { autocomplete: "off" },
+    h("div.setting-grid", h("div.field", h("label", { htmlFor: "rename" }, "Name of the project"), project_name), elements(true)),
+    h("details", h("summary", "Model"), h("p.fine", "A change trains the model anew."), h("div.setting-grid", elements(false))),
+    h("div.row", save, told),
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    page.failed(null);
+    told.textContent = "";
+    const changed = [...fields].filter(([name, one]) => one.value !== undefined && one.value !== project.settings[name]);
+    const settings = Object.fromEntries(changed.map(([name, one]) => [name, one.value]));
+    try {
+      const answer = await call("PATCH", projectPath(project.id), { name: project_name.value.trim(), settings });
+      Object.assign(project, answer);
+      document.getElementById("title").textContent = answer.name;
+      told.textContent = "Saved";
+    } catch (problem) {
+      page.failed(problem);
+    }
+  });
+  place.replaceChildren(form);
+}
+
+/** { element, value } of one setting; the value is undefined while it is not one. */
+function field(name, schema, value) {
+  const id = `setting-${name}`;
+  const title = capital(name.replaceAll("_", " "));
+  const help = schema.description && h("p.fine", { id: `${id}-help` }, capital(schema.description));
+  const common = { id, "aria-describedby": help ? `${id}-help` : null };
+  if (typeof value === "boolean") {
+    const input = h("input", { ...common, type: "checkbox", checked: value });
+    return {
+      element: h("div.field", h("label.check", input, title), help),
+      get value() {
+        return input.checked;
+      },
+    };
+  }
+  const input = choices(schema) ? select(common, choices(schema), value) : h("input", { ...common, value: value ?? "" });
+  return {
+    element: h("div.field", h("label", { htmlFor: id }, title), input, help),
+    get value() {
+      return read(input.value.trim(), schema);
+    },
+  };
+}
+
+function select(common, values, value) {
+  return h("select", common, values.map((one) => h("option", { value: one ?? "", selected: one === value }, one ?? "none")));
+}
+
+/** The values a setting may have, if they can be listed. */
+function choices({ enum: values, anyOf }) {
+  if (values) return values;
+  const listed = anyOf?.find((part) => part.enum);
+  return listed && anyOf.every((part) => part.enum || part.type === "null") ? [...listed.enum, null] : null;
+}
+
+/** What was typed, as the schema has it. */
+function read(text, { type, anyOf = [] }) {
+  const types = new Set([type, ...anyOf.map((part) => part.type)]);
+  if (!text) return types.has("null") ? null : undefined;
+  const isNumber = (types.has("number") || types.has("integer")) && !Number.isNaN(Number(text));
+  return isNumber ? Number(text) : text;
+}

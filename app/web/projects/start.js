@@ -1,0 +1,110 @@
+// A project whose first file is being read: how far that is, what was found, which classes there are to be.
+
+import { call, projectPath } from "../api.js";
+import { capital, count, h, plural } from "../dom.js";
+import { Progress, sendFile, watch } from "../jobs.js";
+import { loadStyle } from "../styles.js";
+import { classField } from "./class_field.js";
+
+const NAMES = { image: ["picture"], text: ["text"], table: ["row"], vectors: ["vector"], sets: ["set of vectors", "sets of vectors"] };
+const SHOWN = 20; // broken files that are listed
+
+export async function show(place, page, given) {
+  await loadStyle("css/projects.css");
+  const { project } = page;
+  const stop = new AbortController();
+  const progress = new Progress("Reading the file");
+  const reading = h("section.card.step", { "aria-label": "The file" }, h("h3", "Reading the file"), progress.element);
+  const name = h("input", { id: "project-name", required: true, maxLength: 200, value: project.name });
+  const classes = h("div");
+  const own = h("input", { type: "checkbox" });
+  const ownRow = h("label.check", { hidden: true }, own, "Labels in the file count, as mine");
+  const button = h("button.primary", { type: "submit", disabled: true }, "Start labelling");
+  const drop = h("button.quiet", { onclick: () => discard().catch(page.failed) }, "Discard");
+  const form = h(
+    "form.card.step",
+    { autocomplete: "off" },
+    h("div.field", h("label", { htmlFor: "project-name" }, "Name"), name),
+    classes,
+    ownRow,
+    h("div.row", button, drop),
+  );
+  let isReading = true;
+  let field = classField(project.classes);
+  classes.replaceChildren(field.element);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    start().catch(page.failed);
+  });
+  place.replaceChildren(h("div.column", h("h2.view-title", "New project"), reading, form));
+
+  read().catch((problem) => {
+    if (stop.signal.aborted) return;
+    isReading = false;
+    reading.replaceChildren(h("h3", "The file could not be read"), h("p", problem.message));
+    page.failed(problem);
+  });
+
+  async function read() {
+    const job = await watch(project.id, given.get("job"), progress, stop.signal);
+    if (!job) return;
+    isReading = false;
+    const { found } = job.result;
+    reading.replaceChildren(...describe(job.result));
+    if (!field.names.length && found?.labels?.length) {
+      field = classField(found.labels);
+      classes.replaceChildren(field.element);
+    }
+    ownRow.hidden = !(found?.labels?.length && page.file);
+    button.disabled = false;
+    page.say("The file was read");
+    if (!classes.contains(document.activeElement)) classes.querySelector("textarea").focus();
+  }
+
+  async function start() {
+    button.disabled = true;
+    try {
+      const wanted = name.value.trim();
+      if (wanted && wanted !== project.name) await call("PATCH", projectPath(project.id), { name: wanted });
+      const { classes: have } = await call("GET", projectPath(project.id));
+      for (const one of field.names.filter((one) => !have.includes(one)))
+        await call("POST", projectPath(project.id, "classes"), { name: one });
+      if (own.checked) await takeLabels();
+      page.go({ project: project.id, view: "label" });
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  /** The same file again: items that are there do not change, and now its labels count. */
+  async function takeLabels() {
+    const again = new Progress("Reading the labels");
+    form.append(again.element);
+    const job = await sendFile(project.id, page.file, again, { labels: true, signal: stop.signal });
+    await watch(project.id, job, again, stop.signal).finally(() => again.element.remove());
+  }
+
+  async function discard() {
+    stop.abort();
+    if (isReading) await call("DELETE", projectPath(project.id, "jobs", given.get("job"))).catch(() => {});
+    await call("DELETE", projectPath(project.id));
+    page.go({});
+  }
+
+  return () => stop.abort();
+}
+
+/** What an import found, for people. */
+export function describe({ added, unchanged, labelled, found, broken, broken_count: lost }) {
+  const kind = NAMES[found?.kind] ?? ["item"];
+  const parts = [h("h3", `Found ${plural(added + unchanged, ...kind)}`)];
+  if (found?.why) parts.push(h("p.fine", capital(found.why)));
+  if (unchanged) parts.push(h("p.fine", `${count(unchanged)} of them were there already.`));
+  if (labelled) parts.push(h("p.fine", `${plural(labelled, "label")} came with them.`));
+  if (lost) {
+    const list = broken.slice(0, SHOWN).map((one) => h("li", h("span.mono", one.name), ` ${one.reason}`));
+    const summary = h("summary", `${plural(lost, "entry", "entries")} could not be read, and ${lost === 1 ? "was" : "were"} left out`);
+    parts.push(h("details.broken", summary, h("ul.fine", list), lost > SHOWN && h("p.fine", `and ${lost - SHOWN} more`)));
+  }
+  return parts;
+}

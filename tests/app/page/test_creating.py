@@ -1,0 +1,155 @@
+"""A project from a file that is dropped on the page."""
+
+import base64
+import csv
+import io
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+from playwright.sync_api import expect
+
+from tests.app.page.people import EVIL
+
+DROP = """(zone, {name, content}) => {
+    const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], name));
+    for (const type of ["dragenter", "dragover", "drop"])
+        zone.dispatchEvent(new DragEvent(type, {dataTransfer: transfer, bubbles: true, cancelable: true}));
+}"""
+PLENTY = 60_000  # milliseconds for encoding on a busy machine
+
+
+def drawn(shape, seed):
+    """A circle or a square somewhere on a grey ground."""
+    rng = np.random.default_rng(seed)
+    picture = Image.new("RGB", (96, 72), tuple(rng.integers(180, 240, 3).tolist()))
+    x, y, size = (int(one) for one in rng.integers([4, 4, 24], [40, 24, 44]))
+    draw = getattr(ImageDraw.Draw(picture), {"circle": "ellipse", "square": "rectangle"}[shape])
+    draw((x, y, x + size, y + size), fill=tuple(rng.integers(20, 120, 3).tolist()))
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    """A zip of forty drawings, one of them with a name that means no good, and a file that is no picture."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for i in range(40):
+            archive.writestr(f"{'circle' if i % 2 else 'square'}-{i}.png", drawn("circle" if i % 2 else "square", i))
+        archive.writestr(f"{EVIL.replace('/', '')}.png", drawn("circle", 99))
+        archive.writestr("broken.png", b"not a picture")
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """A csv of texts with classes that mean no good."""
+    file = io.StringIO()
+    table = csv.writer(file)
+    table.writerow(["id", "message", "label"])
+    for i in range(60):
+        words = "win a free prize now, call us" if i % 3 == 0 else "see you at home for dinner tonight, love"
+        table.writerow([f"m{i}", f"{words} number {i} {EVIL if i == 1 else ''}", "spam" if i % 3 == 0 else EVIL])
+    return file.getvalue().encode()
+
+
+@pytest.fixture
+def boss(person):
+    one = person(role="admin")
+    one.sign_in(view="new")
+    return one
+
+
+def drop(boss, name, content):
+    zone = boss.page.locator(".drop")
+    zone.evaluate(DROP, {"name": name, "content": base64.b64encode(content).decode()})
+    expect(boss.page.get_by_role("button", name="Start labelling")).to_be_enabled(timeout=PLENTY)
+
+
+def test_from_a_zip_of_pictures(boss, pictures):
+    page = boss.page
+    drop(boss, "shapes_drawn.zip", pictures)
+    expect(page.locator(".step").first).to_contain_text("Found 41 pictures")
+    expect(page.locator(".broken summary")).to_have_text("1 entry could not be read, and was left out")
+    page.locator(".broken summary").click()
+    expect(page.locator(".broken")).to_contain_text("broken.png")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("shapes drawn")
+    page.get_by_role("textbox", name="Classes").fill("circle\nsquare\n\ncircle")
+    page.get_by_role("button", name="Start labelling").click()
+    boss.wait()
+    picture = page.locator("#content img")
+    said = []
+    for _ in range(30):
+        key = page.locator("#item").get_attribute("data-key")
+        expect(picture).to_have_attribute("src", re.compile("^blob:"))
+        name = "square" if "square" in key else "circle"
+        said.append(("label", key, name))
+        boss.press({"circle": "1", "square": "2"}[name])
+    boss.saved()
+    assert boss.events() == said
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 96
+    assert page.evaluate("window.ran") is None
+    boss.visit(project=re.findall("project=([^&]+)", page.url)[0], view="look")
+    expect(page.locator(".ranked img").first).to_be_visible()
+
+
+def test_from_a_csv_of_texts_whose_labels_count(boss, texts):
+    page = boss.page
+    drop(boss, "messages.csv", texts)
+    expect(page.locator(".step").first).to_contain_text("Found 60 texts")
+    expect(page.locator(".step").first).to_contain_text("message")
+    assert sorted(page.get_by_role("textbox", name="Classes").input_value().split("\n")) == sorted([EVIL, "spam"])
+    page.get_by_label("Labels in the file count").check()
+    page.get_by_role("button", name="Start labelling").click()
+    expect(page.locator("#content h2")).to_have_text("Nothing to ask", timeout=PLENTY)
+    expect(page.locator("#labelled")).to_have_text("60")
+    assert page.evaluate("window.ran") is None
+
+
+def test_words_that_tell_are_marked(boss, texts):
+    page = boss.page
+    drop(boss, "messages.csv", texts)
+    page.get_by_role("button", name="Start labelling").click()
+    item = boss.wait()
+    keys = dict(
+        zip(page.locator(".class .name").all_inner_texts(), page.locator(".class kbd").all_inner_texts(), strict=True)
+    )
+    for _ in range(12):
+        item = boss.press(keys["spam"] if int(item[1:]) % 3 == 0 else keys[EVIL])
+    expect(page.locator("#content mark").first).to_be_visible()
+    assert page.locator("#content .text").inner_text().startswith(("win a free", "see you at"))  # the text is as it was
+    page.reload()
+    expect(page.locator("#content mark").first).to_be_visible()
+
+
+def test_a_reload_while_a_file_is_read_and_a_change_of_mind(boss, texts, site):
+    page = boss.page
+    before = len(site.get("/v1/projects")["projects"])
+    drop(boss, "again.csv", texts)
+    page.reload()
+    expect(page.locator(".step").first).to_contain_text("Found 60 texts", timeout=PLENTY)
+    page.get_by_role("button", name="Discard").click()
+    expect(page.get_by_role("heading", name="Projects")).to_be_visible()
+    assert len(site.get("/v1/projects")["projects"]) == before
+
+
+def test_a_file_that_is_nothing_is_told(boss):
+    boss.page.locator(".drop").evaluate(DROP, {"name": "x.bin", "content": base64.b64encode(b"\0\1\2" * 50).decode()})
+    expect(boss.page.get_by_text("The file could not be read")).to_be_visible(timeout=PLENTY)
+    boss.complaints.clear()
+
+
+def test_an_empty_project_is_made_by_hand(boss, site):
+    page = boss.page
+    page.get_by_text("Or begin with an empty project").click()
+    page.get_by_role("textbox", name="Name").fill("By hand")
+    page.get_by_role("textbox", name="Classes").fill("yes\nno")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.locator("#title")).to_have_text("By hand")
+    expect(page.locator(".settings")).to_be_visible()

@@ -1,0 +1,111 @@
+"""Labelling by keys and by touch."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+
+def test_digits_are_labelled_by_keys(person):
+    ann = person()
+    ann.open("Demo")
+    assert ann.key not in ann.page.url
+    picture = ann.page.locator("#content img")
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 96
+    before = int(ann.page.locator("#labelled").inner_text())
+    said = ann.label_digits(7)
+    assert ann.events() == [("label", key, name) for key, name in said.items()]
+    expect(ann.page.locator("#labelled")).to_have_text(str(before + 7))
+    expect(ann.page.locator("#sitting")).to_have_text("7")
+    expect(ann.page.locator("#advice li").last).to_contain_text("uncertainty")
+
+
+def test_one_round_trip_per_label_and_the_next_picture_at_once(person):
+    ann = person()
+    ann.open("Demo")
+    calls = []
+    ann.page.on("request", lambda r: "/model" not in r.url and calls.append(r.url.rsplit("/", 1)[1]))
+    ann.page.route("**/labels", lambda route: None)  # never answered
+    ann.press("1")
+    assert ann.page.locator("#content img").evaluate("image => image.complete")
+    assert [call for call in calls if not call.startswith("png")] == ["labels"]
+
+
+def test_undo_skip_and_unsure(person):
+    ann = person()
+    first = ann.open("Demo")
+    second = ann.press("3")
+    third = ann.press("Space")
+    fourth = ann.press("u")
+    ann.saved()  # what was never sent is taken back without a trace
+    assert ann.press("z") == third
+    assert ann.press("Backspace") == second
+    assert ann.press("z") == first
+    ann.page.keyboard.press("z")
+    expect(ann.page.locator("#problem")).to_have_text("There is nothing to undo.")
+    assert ann.complaints.pop().startswith("Failed to load resource: the server responded with a status of 409")
+    assert ann.press("4") == second
+    assert ann.press("s") == third
+    assert ann.press("1") == fourth
+    ann.saved()
+    kinds = [(kind, key) for kind, key, _ in ann.events()]
+    assert kinds[:3] == [("label", first), ("skip", second), ("unsure", third)]
+    assert kinds[3:6] == [("retract", third), ("retract", second), ("retract", first)]
+    assert ann.events()[6:] == [("label", first, "4"), ("skip", second, None), ("label", third, "1")]
+
+
+def test_guesses_are_shown_on_demand_only(person):
+    ann = person()
+    ann.open("Demo")
+    ann.label_digits(2)
+    guesses = ann.page.locator(".class .value", has_text="%")
+    guess = ann.page.locator("#guess")
+    expect(guesses).to_have_count(0)
+    ann.page.keyboard.press("g")
+    expect(guesses.first).to_be_visible()
+    expect(guess).to_have_text(re.compile(r"Guess: \d, \d+\.\d %"))
+    ann.press("1")
+    expect(guesses.first).to_be_visible()
+    ann.page.reload()  # the choice is kept
+    expect(guesses.first).to_be_visible()
+    ann.page.keyboard.press("g")
+    expect(guesses).to_have_count(0)
+    expect(guess).to_be_empty()
+
+
+def test_the_end_is_told(person, make_project):
+    make_project("Few", [], {"only": {"text": "one item"}})
+    ann = person()
+    ann.open("Few")
+    ann.page.locator("#new-class-name").fill("a first class")
+    ann.page.keyboard.press("Enter")
+    expect(ann.page.locator("#content h2")).to_have_text("Nothing to ask")
+    assert ann.events() == [("label", "only", "a first class")]
+    ann.press("z")
+    expect(ann.page.locator("#content")).to_have_text("one item")
+
+
+def test_a_wrong_key_is_told(person, server):
+    ann = person()
+    ann.page.goto(server)
+    ann.page.locator("#key").fill("ask_" + "x" * 43)
+    ann.page.keyboard.press("Enter")
+    expect(ann.page.locator("#problem")).to_have_text("The key is not known or was revoked.")
+    assert "401" in ann.complaints.pop()
+    ann.page.locator("#key").fill(ann.key)
+    ann.page.keyboard.press("Enter")
+    expect(ann.page.locator("a.project", has_text="Demo")).to_be_visible()
+    assert ann.page.evaluate("localStorage.length") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(person, scheme):
+    ann = person(viewport={"width": 380, "height": 740}, color_scheme=scheme, has_touch=True)
+    first = ann.open("Demo")
+    assert ann.page.evaluate("document.documentElement.scrollWidth") == 380
+    sizes = ann.page.locator("button.class, .actions button").evaluate_all("all => all.map(b => b.offsetHeight)")
+    assert min(sizes) >= 44
+    assert ann.page.locator("#undo").evaluate("b => b.getBoundingClientRect().bottom") < 740
+    ann.page.locator("button.class").nth(2).tap()
+    ann.wait(other_than=first)
+    ann.saved()

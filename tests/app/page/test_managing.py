@@ -1,0 +1,108 @@
+"""The view Manage: people, classes, settings, training, files, the end of a project."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def boss(person, make_project):
+    """An administrator at a small project of their own."""
+    data = {f"t{i}": {"text": f"text {i}"} for i in range(12)}
+    project = make_project("Small", ["cat", "dog", "hound"], data, features=lambda i: [1.0 + i % 2, 2.0 - i % 2])
+    one = person(role="admin")
+    one.project = project
+    one.sign_in(project=project, view="manage")
+    expect(one.page.locator(".settings")).to_be_visible()
+    return one
+
+
+def test_a_link_lets_somebody_in_until_it_is_revoked(boss, person):
+    page = boss.page
+    page.get_by_label("Name", exact=True).fill("Carol")
+    page.get_by_role("button", name="Make a key").click()
+    link = page.get_by_label("Link for Carol").input_value()
+    guest = person()
+    guest.page.goto(link)
+    guest.wait()
+    assert "key=" not in guest.page.url
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Revoke the key of Carol").click()
+    expect(page.locator("tr.revoked")).to_contain_text("Carol")
+    guest.page.reload()
+    expect(guest.page.locator("#sign-in")).to_be_visible()
+    assert any("401" in complaint for complaint in guest.complaints)
+    guest.complaints.clear()
+
+
+def test_classes_are_added_renamed_and_merged(boss, site):
+    page = boss.page
+
+    def classes():
+        return site.get(f"/v1/projects/{boss.project}")["classes"]
+
+    page.get_by_label("New class", exact=True).fill("bird")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_label("Name of bird")).to_be_visible()
+    page.get_by_label("Name of cat").fill("kitten")
+    page.get_by_label("Name of cat").press("Enter")
+    expect(page.get_by_label("Name of kitten")).to_be_visible()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_label("Merge hound into").select_option("dog")
+    expect(page.get_by_label("Name of hound")).to_have_count(0)
+    assert classes() == ["kitten", "dog", "bird"]
+
+
+def test_settings_are_kept(boss, site):
+    page = boss.page
+    page.get_by_label("Strategy").select_option("bald")
+    page.get_by_label("Overlap").fill("2")
+    page.get_by_label("Open classes").check()
+    page.get_by_label("Name of the project").fill("Renamed")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    found = site.get(f"/v1/projects/{boss.project}")
+    wanted = {"strategy": "bald", "overlap": 2, "open_classes": True}
+    assert found["name"] == "Renamed"
+    assert {name: found["settings"][name] for name in wanted} == wanted
+    page.get_by_label("Overlap").fill("0")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#problem")).to_contain_text("overlap")
+    assert "422" in boss.complaints.pop()
+
+
+def test_training_import_and_export(boss, site, tmp_path):
+    page = boss.page
+    labels = [{"key": f"t{i}", "label": ["cat", "dog"][i % 2]} for i in range(8)]
+    site.post(f"/v1/projects/{boss.project}/labels", {"labels": labels}, 201)
+    page.get_by_role("button", name="Train only").click()
+    expect(page.get_by_text("Trained", exact=True)).to_be_visible(timeout=30_000)
+    more = tmp_path / "more.csv"
+    more.write_text("key,a,b,label\nnew,1,2,cat\n")
+    page.get_by_label("Labels in the file count").check()
+    page.locator("#manage-files input[type=file]").set_input_files(more)
+    expect(page.locator("#manage-files .job").first).to_contain_text("1 label came with them", timeout=30_000)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Labels, JSONL").click()
+    lines = download.value.path().read_text().splitlines()
+    assert download.value.suggested_filename == "Small-labels.jsonl"
+    assert {json.loads(line)["key"] for line in lines} == {f"t{i}" for i in range(8)} | {"new"}
+
+
+def test_the_card_is_read_and_opened_as_json(boss):
+    boss.page.get_by_role("link", name="Open the model card").click()
+    expect(boss.page.locator(".model-page")).to_contain_text("0 of 12 items")
+    expect(boss.page.locator(".cautions")).to_contain_text("3 of 3 classes have no label")
+    with boss.page.expect_popup() as popup:
+        boss.page.get_by_role("button", name="As JSON").click()
+    assert popup.value.url.startswith("blob:")
+
+
+def test_a_project_is_deleted_with_care(boss, site):
+    button = boss.page.get_by_role("button", name="Delete this project")
+    expect(button).to_be_disabled()
+    boss.page.get_by_label("to delete it").fill("Small")
+    button.click()
+    expect(boss.page.get_by_role("heading", name="Projects")).to_be_visible()
+    site.get(f"/v1/projects/{boss.project}", 404)

@@ -1,0 +1,66 @@
+"""Items as people see them: what others sent is shown, and never run."""
+
+from tests.app.page.people import EVIL
+
+
+def test_nothing_that_people_sent_runs(person, make_project):
+    outside = "http://127.0.0.1:9/x.png"
+    data = {
+        "text": {"text": EVIL},
+        EVIL: {},
+        "table": {EVIL: EVIL, "list": [EVIL]},
+        "script": {"image": "javascript:window.ran=4"},
+        "svg": {"image": "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' onload='window.ran=5'/>"},
+        "html": {"image": "data:text/html,<script>window.ran=6</script>"},
+        "far": {"image": outside},
+        "near": {"image": "//127.0.0.1:9/x.png"},
+        "odd": {"image": "/\\127.0.0.1:9/x.png"},
+    }
+    make_project(f"Bad {EVIL}", [EVIL, "plain"], data)
+    ann = person()
+    requests = []
+    ann.page.on("request", lambda request: requests.append(request.url))
+    ann.page.add_init_script(
+        "window.violations = []; addEventListener('securitypolicyviolation', e => violations.push(e.violatedDirective))"
+    )
+    item = ann.open("Bad")
+    ann.page.keyboard.press("g")
+    seen = {}
+    for _ in data:
+        seen[item] = ann.page.locator("#content").inner_text()
+        assert ann.page.locator("main img, main script, main svg *:not(rect, line)").count() == 0
+        if len(seen) < len(data):
+            item = ann.press("1")
+    assert seen.keys() == data.keys()
+    assert seen["text"] == EVIL
+    assert seen["table"].count(EVIL) == 2
+    assert outside in seen["far"]
+    assert ann.page.locator("button.class .name").first.inner_text() == EVIL
+    assert ann.page.locator("#title").inner_text() == f"Bad {EVIL}"
+    assert ann.page.evaluate("window.ran") is None
+    assert ann.page.evaluate("window.violations") == []
+    assert all(url.startswith(ann.address) for url in requests)
+
+
+def test_keys_and_pictures(person, server):
+    ann = person()
+    ann.page.goto(server)
+
+    def keys(*classes):
+        return ann.page.evaluate("names => import('/label/keymap.js').then(m => m.keysOf(names))", list(classes))
+
+    assert keys("cat", "dog") == ["1", "2"]
+    assert keys(*"0123456789", "ten") == [*"0123456789", "a"]
+    assert keys("Y", "N", "s", "other") == ["y", "n", "1", "2"]
+    many = keys(*(f"class {i}" for i in range(40)))
+    assert many[:12] == [*"1234567890", "a", "b"]
+    assert len(set(many)) == 32  # 31 keys, and none for the rest
+    assert not {"c", "s", "u", "z", "g"} & set(many)
+
+    def picture(image):
+        return ann.page.evaluate("image => import('/item/pictures.js').then(m => m.pictureOf({data: {image}}))", image)
+
+    assert picture("data:image/png;base64,AA==") == "data:image/png;base64,AA=="
+    assert picture("/icon.svg") == f"{server}/icon.svg"
+    refused = ["data:image/svg+xml,x", "data:image/pngx,", " data:text/html,", "blob:x", "x.png", "/\t/127.0.0.1/x", 5]
+    assert [picture(image) for image in refused] == [None] * len(refused)
