@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.services import features
 from app.services.answers import Answer, AnswerTask
 from app.services.item_files import Format, Portion, read_portions
 from app.services.job_runner import Progress
@@ -52,17 +53,28 @@ def _add_features(running: Running, wanted: Import, form: Format, progress: Prog
     """Items whose features the file holds."""
     project, writer = running.project, running.writer
     added = unchanged = labelled = 0
+    width = _columns(wanted, form, progress) if project.width is None and project.settings.columns is None else None
     for portion in read_portions(wanted.path, form, wanted.index_base):
         progress.tell(portion.read, portion.total, f"{added + unchanged} items read")
         if not portion.rows:
             continue
         if wanted.annotator is not None:
             _check_labels(project, portion)
-        task = AddItems(project, [row.item for row in portion.rows], portion.width, teach=False)
+        task = AddItems(project, [row.item for row in portion.rows], portion.width or width, teach=False)
         answer = writer.do(task, LATER)
         added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
         labelled += _label(running, wanted, portion)
     return {"added": added, "unchanged": unchanged, "labelled": labelled}
+
+
+def _columns(wanted: Import, form: Format, progress: Progress) -> int | None:
+    """Of a file that does not tell: its first rows need not have them all, so it is read twice."""
+    most = None
+    if form in ("svmlight", "jsonl"):
+        for portion in read_portions(wanted.path, form, wanted.index_base):
+            progress.tell(portion.read, portion.total, "counting columns")
+            most = max(most or 0, features.n_columns(row.item.features for row in portion.rows))
+    return most
 
 
 def _check_labels(project: Project, portion: Portion) -> None:

@@ -222,10 +222,19 @@ def _read_svmlight(path: Path, index_base: int) -> Iterator[Portion]:
                 indices = x.indices[entries] - index_base
                 if len(indices) and indices.min() < 0:
                     raise Invalid(f"{where}: index 0 in a file whose indices begin with {index_base}: set index_base=0")
-                given = {"indices": indices, "values": x.data[entries]}
-                rows.append(parsed_item({"key": f"row-{first + i}", "features": given, "label": f"{y[i]:g}"}, where))
+                given, label = {"indices": indices, "values": x.data[entries]}, _number_text(y[i])
+                rows.append(parsed_item({"key": f"row-{first + i}", "features": given, "label": label}, where))
             yield Portion(rows, None, file.tell(), size)
             first += len(lines)
+
+
+def _number_text(number: float) -> str:
+    """Class numbers as people write them.
+
+    >>> _number_text(-1.0), _number_text(1234567.0), _number_text(0.5)
+    ('-1', '1234567', '0.5')
+    """
+    return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
 def _read_npz(path: Path) -> Iterator[Portion]:

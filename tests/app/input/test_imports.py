@@ -240,6 +240,23 @@ def test_what_can_be_read_is(http):
         assert imported(http, project, form, content)["result"]["unchanged"] == 3
 
 
+@pytest.mark.parametrize("form", ["svmlight", "jsonl"])
+def test_later_rows_may_have_more_columns_than_the_first_thousand(http, form):
+    places = [*[1] * 1000, 111]
+    files = {
+        "svmlight": "".join(f"123456{place % 10} {place}:1\n" for place in places).encode(),
+        "jsonl": lines(
+            *({"key": f"k{i}", "features": {"indices": [p - 1], "values": [1]}} for i, p in enumerate(places))
+        ),
+    }
+    project = new_project(http, open_classes=True)
+    job = imported(http, project, form, files[form], labels=form == "svmlight")
+    assert job["state"] == "done", job
+    assert job["result"]["added"] == 1001
+    if form == "svmlight":
+        assert {"1234561"} <= set(made(http.get(f"/v1/projects/{project}"))["classes"])
+
+
 @pytest.mark.parametrize("name", [f"{MARKER}\0", MARKER * 20, "", "not a class"])
 def test_a_label_that_cannot_be_keeps_its_items_out(http, name):
     project = new_project(http, open_classes=name != "not a class")
