@@ -1,5 +1,6 @@
 PYTHON ?= python3
 VENV := .venv
+DATA ?= ../shared/data
 BIN := $(VENV)/bin
 
 .PHONY: serve test torture bench campaign lint clean
@@ -16,12 +17,12 @@ test: lint
 torture: $(VENV)/ready
 	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability -s --durations=0
 
+# Real photographs and texts are measured where DATA has them.
 bench: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
-	$(BIN)/python -m tests.benchmarks
+	ASKNEXT_BENCH_DATA=$(DATA) $(BIN)/python -m tests.benchmarks
 
 # Learning curves on real data beside scikit-activeml: make campaign DATA=folder-of-npz-files
-DATA ?= ../shared/data
 campaign: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
 	$(BIN)/python -m tests.benchmarks.campaign $(DATA)

@@ -52,6 +52,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "hik-power": {"transform": "power"},
     "hik-exp": {"transform": "exp"},
     "complement": {"complement": True},
+    "split": {"split": True},
     "rbf": {"kernel": "rbf"},
     "linear": {"kernel": "linear"},
 }
@@ -59,18 +60,19 @@ CANDIDATES: dict[str, dict[str, Any]] = {
 
 def candidate(settings: Settings, name: str) -> Settings:
     """The settings with the kernel of this name."""
-    plain: dict[str, Any] = {"kernel": "hik", "transform": None, "eta": 1.0, "complement": False}
+    plain: dict[str, Any] = {"kernel": "hik", "transform": None, "eta": 1.0, "complement": False, "split": False}
     return replace(settings, **plain | CANDIDATES[name])
 
 
 def candidates(settings: Settings, x: Any, n_rows: int = 0) -> list[str]:
-    """What may be chosen from: histogram kernels where no value is negative, and what takes any number.
+    """What may be chosen from: histogram kernels, of split signs where a value is negative; what takes any number.
 
     Dense kernels only where so many rows of them fit into memory.
     """
     histograms = (x.data if hasattr(x, "indptr") else x).min(initial=0.0) >= 0.0
     dense = 2 * 8 * n_rows * x.shape[1] <= settings.max_memory
-    return [name for name in CANDIDATES if (histograms or not name.startswith("hik")) and (dense or name not in DENSE)]
+    unfit = {"split"} if histograms else {name for name in CANDIDATES if name.startswith("hik")}
+    return [name for name in CANDIDATES if name not in unfit and (dense or name not in DENSE)]
 
 
 def first_kernel(settings: Settings, x: Any) -> str:

@@ -37,6 +37,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
     noise : variance of the noise on the targets.
     bias : variance of the constant term; 0 for none.
     complement : scale columns to [0, 1] and join their complements, for features that are not histograms.
+    split : join positive and negative parts of columns, for embeddings and the like.
     levels : levels a column may have: "auto" keeps them to some thousands over all columns, None keeps every value.
     balance : noise in proportion to the size of the class, against imbalance. An update then costs a new fit, because
         each label changes the noise of all.
@@ -272,7 +273,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self.kernel == "hik" and not self.complement
+        tags.input_tags.positive_only = self.kernel == "hik" and not (self.complement or self.split)
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -23,6 +23,7 @@ class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
         noise: float = 0.1,
         bias: float = 1.0,
         complement: bool = False,
+        split: bool = False,
         levels: LevelRule = "auto",
         balance: bool = False,
         posterior: PosteriorRule = "auto",
@@ -42,6 +43,7 @@ class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
         self.noise = noise
         self.bias = bias
         self.complement = complement
+        self.split = split
         self.levels = levels
         self.balance = balance
         self.posterior = posterior

@@ -34,7 +34,7 @@ class PoolModel:
     @classmethod
     def begin(cls, settings: Settings, parameters: Parameters, x: Table, n_classes: int) -> "PoolModel":
         """Without labels; levels and scales are those of these items."""
-        rough = settings.kernel == "hik" and not settings.complement
+        rough = settings.kernel == "hik" and not (settings.complement or settings.split)
         x = Reader(rough, None).check(x)
         if settings.kernel == "auto" and parameters.kernel not in candidates(settings, x, x.shape[0]):
             parameters = Parameters(first_kernel(settings, x))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from core._types import Floats, Indices, Table
 from core.checks import check_choice, check_finite, check_not_negative, check_number
 from core.evidence import CriterionName
-from core.histograms import Complement, Histograms, LevelRule, raw_rows
+from core.histograms import Complement, Histograms, LevelRule, raw_rows, split_signs
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel, Transform, group_weights
 from core.linalg import DenseOperator, HistogramOperator, KernelError, Operator, Query, kernel_error
 from core.posterior import POSTERIORS, LabelRegression, PosteriorRule
@@ -24,6 +24,12 @@ class Reader:
 
     histograms: bool
     complement: Complement | None
+    split: bool = False
+
+    @property
+    def doubles(self) -> bool:
+        """Whether each column becomes two."""
+        return self.split or self.complement is not None
 
     def check(self, x: Table) -> Table:
         """The table without duplicate entries, or a ValueError that names the value that cannot be used."""
@@ -31,12 +37,14 @@ class Reader:
             x = x.copy()
             x.sum_duplicates()
         check_finite(x)
-        if self.histograms and self.complement is None:
+        if self.histograms and not self.doubles:
             check_not_negative(x)
         return x
 
     def coded(self, x: Table) -> Table:
-        """The numbers that are compared: the complements are joined here."""
+        """The numbers that are compared: complements or negative parts are joined here."""
+        if self.split:
+            return split_signs(x)
         return self.complement(x) if self.complement else x
 
     def __call__(self, x: Table) -> Query:
@@ -55,6 +63,7 @@ class Settings:
     noise: float = 0.1
     bias: float = 1.0
     complement: bool = False
+    split: bool = False
     levels: LevelRule = "auto"
     balance: bool = False
     posterior: PosteriorRule = "auto"
@@ -72,7 +81,7 @@ class Settings:
         check_choice("transform", self.transform, (None, "power", "exp"))
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
         check_choice("tune", self.tune, (None, *get_args(CriterionName)))
-        for name in ("complement", "balance", "tune_weights"):
+        for name in ("complement", "split", "balance", "tune_weights"):
             check_choice(name, getattr(self, name), (False, True))
         for name in ("eta", "noise", "max_memory"):
             check_number(name, getattr(self, name), positive=True)
@@ -84,8 +93,10 @@ class Settings:
             check_number("levels", self.levels, positive=True)
         else:
             check_choice("levels", self.levels, ("auto", None, "a whole number"))
-        if self.kernel != "hik" and (self.complement or self.transform is not None):
-            raise ValueError(f'complement and transform belong to kernel="hik"; got kernel={self.kernel!r}')
+        if self.kernel != "hik" and (self.complement or self.split or self.transform is not None):
+            raise ValueError(f'complement, split and transform belong to kernel="hik"; got kernel={self.kernel!r}')
+        if self.complement and self.split:
+            raise ValueError("complement and split are two ways to read the same numbers; choose one")
         if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
             raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
         if self.kernel == "auto" and self.posterior != "auto":
@@ -95,14 +106,14 @@ class Settings:
 
     def reader(self, x: Table) -> Reader:
         """For checked first rows: the scale of complements is theirs."""
-        return Reader(self.kernel == "hik", Complement.of(x) if self.complement else None)
+        return Reader(self.kernel == "hik", Complement.of(x) if self.complement else None, self.split)
 
     def operator(self, x: Table, reader: Reader) -> tuple[Operator, KernelError]:
         """Of checked first rows, with what quantisation does to the kernel."""
         weights, groups = group_weights(self.weights, self.groups, x.shape[1])
         x, bias = reader.coded(x), float(self.bias)
         if self.kernel == "hik":
-            if reader.complement:
+            if reader.doubles:
                 groups = np.concatenate([groups, groups])
             kernel = IntersectionKernel(weights, groups, bias, self.transform, float(self.eta))
             histograms = Histograms.of(x, self.levels)

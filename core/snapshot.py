@@ -79,10 +79,11 @@ def _load_rows(settings: Settings, arrays: Arrays) -> tuple[Operator, Any, Reade
     rows = CodedRows.of(arrays["codes"], arrays["starts"], levels.lineage)
     complement = Complement(arrays["low"], arrays["high"]) if "low" in arrays else None
     n_dims = levels.n_dims - 1
-    weights, groups = group_weights(settings.weights, settings.groups, n_dims // 2 if complement else n_dims)
-    groups = np.concatenate([groups, groups]) if complement else groups
+    reader = Reader(histograms=True, complement=complement, split=settings.split)
+    weights, groups = group_weights(settings.weights, settings.groups, n_dims // 2 if reader.doubles else n_dims)
+    groups = np.concatenate([groups, groups]) if reader.doubles else groups
     kernel = IntersectionKernel(weights, groups, float(settings.bias), settings.transform, float(settings.eta))
-    return HistogramOperator(Histograms(levels, rows), kernel), rows, Reader(histograms=True, complement=complement)
+    return HistogramOperator(Histograms(levels, rows), kernel), rows, reader
 
 
 def _dense_kernel(settings: Settings, n_dims: int) -> DenseKernel:

@@ -6,11 +6,16 @@ from typing import Any
 from app.encoders import archive
 from app.encoders.contract import Channel, Encoded, Encoder, Kind, Raw, Step, silent
 from app.encoders.image import ImageEncoder
+from app.encoders.sets import SetEncoder
+from app.encoders.table import TableEncoder
 from app.encoders.text import TextEncoder
+from app.encoders.vectors import VectorEncoder
 
 __all__ = ["ENCODERS", "Channel", "Encoded", "Encoder", "Kind", "Raw", "fit", "restore"]
 
-ENCODERS: dict[Kind, type[Encoder]] = {encoder.kind: encoder for encoder in (TextEncoder, ImageEncoder)}
+ENCODERS: dict[Kind, type[Encoder]] = {
+    encoder.kind: encoder for encoder in (TextEncoder, ImageEncoder, TableEncoder, VectorEncoder, SetEncoder)
+}
 
 
 def fit(

@@ -115,6 +115,10 @@ class TextEncoder(Encoder):
             if vocabulary.terms is not None
         }
 
+    def settings(self) -> dict[str, Any]:
+        """Shares of texts of many lengths have many values; fewer than 8 a column cost accuracy."""
+        return {**super().settings(), "levels": 8}
+
     def names(self) -> list[str] | None:
         """The words and n-grams; nothing where they are hashed."""
         if self.options.hashing:

@@ -70,7 +70,7 @@ class Project:
         self.training_id = 0  # the training that the learner comes from
         self.trained_labels = 0  # labels it was trained on
         self.view = View()
-        self._shown: OnlineLearner | None = None  # whose state the view holds
+        self._published: OnlineLearner | None = None  # the learner of the view: versions of two may be equal
         self.stale = True
         self.encoder: StoredEncoder | None = None
         self.fitted: Encoder | None = None  # the same, once somebody needed it
@@ -136,7 +136,7 @@ class Project:
         """What the learner is to be made of."""
         if self.encoder is None:
             return self.settings.model()
-        return self.settings.model(self.encoder.kind, self.encoder.columns)
+        return self.settings.model(self.encoder.kind, self.encoder.columns, self.encoder.description["levels"])
 
     def add_key(self, key: str, batch: int) -> int:
         """The number of a new item."""
@@ -174,9 +174,8 @@ class Project:
         model = None
         if self.learner is not None and len(self.learner):
             model = self.view.model
-            # A learner from a training counts its versions anew.
-            if model is None or self._shown is not self.learner or model.version != self.learner.version:
-                model, self._shown = self.learner.publish(), self.learner
+            if model is None or self._published is not self.learner or model.version != self.learner.version:
+                model, self._published = self.learner.publish(), self.learner
         labels = model.labels[model.labels >= 0] if model is not None else ()
         self.view = View(
             self.version,

@@ -78,8 +78,12 @@ class ProjectSettings(ModelSettings):
         "auto", description="train in the background when labels have grown by half"
     )
 
-    def model(self, kind: str | None = None, channels: Sequence[int] = ()) -> dict[str, Any]:
+    def model(
+        self, kind: str | None = None, channels: Sequence[int] = (), levels: int | Literal["auto"] = "auto"
+    ) -> dict[str, Any]:
         """What the model is made of: with the columns of each channel, where an encoder of this kind makes them.
+
+        `levels` are what such features need, unless the owner of the project says something else.
 
         >>> ProjectSettings().model()["kernel"], ProjectSettings().model("text", [3, 2])["kernel"]
         ('auto', 'hik')
@@ -87,6 +91,8 @@ class ProjectSettings(ModelSettings):
         model = self.model_dump(include=set(ModelSettings.model_fields))
         if self.kernel is None:
             model["kernel"] = "auto" if kind in (None, "vectors") else "hik"
+        if self.levels == "auto":
+            model["levels"] = levels
         return model | ({"channels": list(channels)} if channels else {})
 
 

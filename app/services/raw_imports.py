@@ -25,7 +25,7 @@ from app.services.raw_vectors import Sets, Vectors, holds_sets
 from app.services.service import Running
 from app.services.turns import LATER
 
-FIT_ON: dict[str, int] = {"text": 20_000, "image": 1000, "table": 20_000, "vectors": 5000, "sets": 1000}  # at most
+FIT_ON: dict[str, int] = {"text": 20_000, "image": 1000, "table": 20_000, "vectors": 5000, "sets": 20_000}  # at most
 LEARNING = {"text": "learning a vocabulary", "image": "learning visual words"}
 SHOWN_BROKEN = 100
 
@@ -76,10 +76,15 @@ class RawImport:
         message = LEARNING.get(kind, "learning how to encode")
         self._progress.phase(message)
         raws = source.sample(FIT_ON[kind])
-        state = process.fit(raws, {}, lambda done: self._progress.tell(done, len(raws), message))
+        # A histogram kernel reads vectors with their signs apart.
+        split = kind == "vectors" and self._project.settings.kernel == "hik" and not self._project.settings.complement
+        options = {"form": "split"} if split else {}
+        state = process.fit(raws, options, lambda done: self._progress.tell(done, len(raws), message))
         encoder = restore(state)
-        more = {"text_column": guess.columns[0]} if kind == "text" and guess.columns else {}
-        stored = StoredEncoder(kind, guess.why, encoder.channels, encoder.describe() | more)
+        description = encoder.describe() | {"levels": encoder.settings().get("levels", "auto")}
+        if kind == "text" and guess.columns:
+            description["text_column"] = guess.columns[0]
+        stored = StoredEncoder(kind, guess.why, encoder.channels, description)
         kept = self._writer.do(KeepEncoder(self._project, stored, state), LATER)
         if kept is not stored:
             if kept.kind != kind:

@@ -1,6 +1,6 @@
 """Level tables, level-coded rows, quantisation (design, section 2)."""
 
-from core.histograms.complement import Complement
+from core.histograms.complement import Complement, split_signs
 from core.histograms.histograms import Histograms, code_rows
 from core.histograms.levels import LevelTable, Room
 from core.histograms.quantise import LevelRule
@@ -17,4 +17,5 @@ __all__ = [
     "Room",
     "code_rows",
     "raw_rows",
+    "split_signs",
 ]

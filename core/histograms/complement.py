@@ -1,4 +1,4 @@
-"""Features that are not histograms: scaled to [0, 1] and joined by their complements."""
+"""Features that are not histograms: scaled and joined by their complements, or split by sign."""
 
 from dataclasses import dataclass
 
@@ -36,3 +36,14 @@ class Complement:
         scaled = (dense / 2 - self.low / 2) / np.where(span > 0, span, 1.0)
         scaled = np.clip(scaled, 0.0, 1.0)
         return np.hstack([scaled, 1.0 - scaled])
+
+
+def split_signs(x: Table) -> Table:
+    """Positive parts, then negative parts: HIK is the sum of min(|x_d|, |x'_d|) where both have the same sign.
+
+    >>> split_signs(np.array([[2.0, -3.0]])).tolist()
+    [[2.0, 0.0, 0.0, 3.0]]
+    """
+    if sp.issparse(x):
+        return sp.hstack([x.maximum(0.0), (-x).maximum(0.0)], format="csr")
+    return np.hstack([np.maximum(x, 0.0), np.maximum(-x, 0.0)])

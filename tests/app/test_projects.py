@@ -84,6 +84,13 @@ def test_a_bad_file_says_where(site, form, content, message):
     assert project.get("/items")["items"] == []
 
 
+def test_a_second_file_is_in_the_model_at_once(site):
+    project = site.project()
+    for name in ("first", "second"):
+        upload(project, f"key,a,b\n{name},1,2\n".encode(), format="auto")
+        project.post("/predict", {"keys": [name]})
+
+
 def test_items_that_are_there_already(site):
     project = site.project()
     assert project.add(X) == {"added": 60, "unchanged": 0}

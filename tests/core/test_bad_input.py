@@ -44,7 +44,7 @@ def test_values_are_named_with_row_and_column(form, value, message):
     assert np.array_equal(model.means(X), before)
 
 
-@pytest.mark.parametrize("kernel", [{"complement": True}, {"kernel": "rbf"}, {"kernel": "linear"}])
+@pytest.mark.parametrize("kernel", [{"complement": True}, {"split": True}, {"kernel": "rbf"}, {"kernel": "linear"}])
 def test_negative_values_are_fine_where_the_kernel_takes_them(kernel):
     model = GPHIKClassifier(**kernel).fit(with_value(-0.5), Y)
     assert np.isfinite(model.means(with_value(-3.0))).all()
@@ -225,6 +225,8 @@ def test_a_model_that_learnt_nothing_says_so():
         ({"groups": ["a", "b", "c"]}, "groups must hold"),
         ({"weights": [1.0]}, "weights must hold 3"),
         ({"kernel": "rbf", "complement": True}, "belong to kernel"),
+        ({"kernel": "rbf", "split": True}, "belong to kernel"),
+        ({"split": True, "complement": True}, "choose one"),
         ({"kernel": "linear", "posterior": "levels"}, "needs posterior"),
     ],
 )

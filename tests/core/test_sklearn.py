@@ -15,6 +15,7 @@ def checks():
         ({"posterior": "levels"}, NEGATIVE),
         ({"posterior": "iterative"}, NEGATIVE),
         ({"complement": True}, VARIANCE),
+        ({"split": True}, VARIANCE),
         ({"kernel": "rbf"}, VARIANCE),
         ({"kernel": "linear"}, {}),
     ]:

@@ -254,7 +254,8 @@ def test_a_label_that_cannot_be_keeps_its_items_out(http, name):
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"format": MARKER}, {"format": "csv", "index_base": 2}, {"format": "csv", "labels": MARKER}]
+    "params",
+    [{"format": ""}, {"format": MARKER}, {"format": "csv", "index_base": 2}, {"format": "csv", "labels": MARKER}],
 )
 def test_parameters_of_an_import(http, live, params):
     project = new_project(http)

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.encoders import fit, restore
+from core import GPHIKClassifier
+
+ROWS = [
+    {"id": f"row {i}", "age": str(age), "job": job, "town": "Jena"}
+    for i, (age, job) in enumerate([(20, "cook"), (30, "nurse"), (40, "cook"), (50, ""), (60, "pilot")] * 3)
+]
+
+
+def test_numbers_are_complement_coded_and_categories_have_a_column_each():
+    encoder = fit("table", ROWS, {"scale": "range"})
+    assert encoder.names() == [
+        *("age high", "age low", "age missing"),
+        *("job = cook", "job = nurse", "job = pilot", "job other", "job missing"),
+    ]
+    rows = encoder.encode([{"age": "30", "job": "cook"}, {"age": "1e3", "job": "king"}, {"age": "?"}]).table.toarray()
+    assert 2 * rows == pytest.approx(
+        np.array([[0.25, 0.75, 0, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0, 0, 1]])
+    )
+    assert [(channel.name, channel.columns) for channel in encoder.channels] == [("numbers", 3), ("categories", 5)]
+
+
+def test_ids_and_what_never_changes_are_left_out():
+    assert not any(name.startswith(("id", "town")) for name in fit("table", ROWS).names())
+    assert not any(name.startswith("age") for name in fit("table", ROWS, {"leave_out": ["age"]}).names())
+
+
+def test_quantiles_are_not_moved_by_an_outlier():
+    rows = [{"x": str(x)} for x in [*range(100), 1_000_000]]
+    low, high = (
+        fit("table", rows, {"scale": scale}).encode([{"x": "50"}]).table[0, 0] for scale in ("range", "quantiles")
+    )
+    assert low < 0.001
+    assert high == pytest.approx(0.5, abs=0.05)
+
+
+def test_rare_values_share_a_column():
+    rows = [{"c": value} for value in ["a"] * 5 + ["b"] * 4 + ["c", "d"]]
+    assert fit("table", rows, {"categories": 2}).names() == ["c = a", "c = b", "c other", "c missing"]
+
+
+CELL = st.one_of(st.text(max_size=3), st.floats().map(str), st.sampled_from(["", "?", "a", "b", "1", "-2.5"]))
+TABLE = st.lists(st.dictionaries(st.sampled_from(["x", "y", "z"]), CELL), min_size=1, max_size=12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(TABLE, TABLE, st.sampled_from(["quantiles", "range"]))
+def test_every_row_sums_to_one_whatever_the_cells(pool, more, scale):
+    try:
+        encoder = fit("table", pool, {"scale": scale})
+    except ValueError:
+        return
+    encoded = encoder.encode(pool + more)
+    assert np.asarray(encoded.table.sum(axis=1)).ravel() == pytest.approx(np.ones(len(pool + more)))
+    assert encoded.table.data.min() > 0.0
+    assert encoded.table.shape[1] == len(encoder.names())
+    again = restore(encoder.state())
+    assert again.state() == encoder.state()
+    assert (again.encode(pool + more).table != encoded.table).nnz == 0
+
+
+def test_what_is_no_row_is_broken():
+    steps = []
+    encoded = fit("table", ROWS).encode([ROWS[0], "text", {}], steps.append)
+    assert encoded.good == [0, 2]
+    assert encoded.broken == {1: "expected the cells of a row by column, got str"}
+    assert steps == [3]
+    with pytest.raises(ValueError, match="none of the 1 columns has numbers or categories that differ"):
+        fit("table", [{"a": "1"}, {"a": "1"}])
+
+
+def test_a_rule_of_both_kinds_of_columns_is_learnt():
+    rng = np.random.default_rng(0)
+    rows = [{"age": str(rng.integers(20, 70)), "job": str(rng.choice(["cook", "nurse"]))} for _ in range(300)]
+    labels = np.array([int(row["age"]) > 45 or row["job"] == "cook" for row in rows])
+    encoder = fit("table", rows)
+    table = encoder.encode(rows).table
+    model = GPHIKClassifier(tune="loo", **encoder.settings()).fit(table[:150], labels[:150])
+    assert model.score(table[150:], labels[150:]) > 0.9
