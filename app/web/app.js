@@ -54,7 +54,7 @@ async function route() {
     history.replaceState(null, "", given.size ? `#${given}` : location.pathname);
   }
   if (shown === location.hash && page.me) return;
-  shown = location.hash;
+  const here = (shown = location.hash);
   failed(null);
   if (!session.key) {
     open("sign-in");
@@ -62,10 +62,15 @@ async function route() {
     return;
   }
   try {
-    page.me ??= await call("GET", "/me");
+    const id = given.get("project");
+    const [me, found] = await Promise.all([page.me ?? call("GET", "/me"), id && call("GET", projectPath(id))]);
+    const project = found || (me.project && (await call("GET", projectPath(me.project)))) || null;
+    if (here !== location.hash) return; // somebody was faster
+    Object.assign(page, { me, project });
     screen.labelling.outbox.retry();
     await openView(given);
   } catch (problem) {
+    if (here !== location.hash) return;
     shown = null;
     failed(problem);
     if (problem.status !== 401) open("view");
@@ -73,14 +78,10 @@ async function route() {
 }
 
 async function openView(given) {
-  const { me } = page;
-  const id = given.get("project") ?? me.project;
-  const wanted = given.get("view") ?? (id ? (me.role === "reader" ? "look" : "label") : "projects");
   const here = location.hash;
-  const project = id ? await call("GET", projectPath(id)) : null;
-  if (here !== location.hash) return;
-  page.project = project;
-  if (wanted === "label" && id) {
+  const first = page.me.role === "reader" ? "look" : "label";
+  const wanted = given.get("view") ?? (page.project ? first : "projects");
+  if (wanted === "label" && page.project) {
     open("labelling", wanted);
     await screen.open(page.project);
     return;
@@ -88,7 +89,9 @@ async function openView(given) {
   const { show } = await (VIEWS[wanted] ?? VIEWS.projects)();
   if (here !== location.hash) return;
   open("view", wanted);
-  leave = (await show($("view"), page, given)) ?? null;
+  const end = await show($("view"), page, given);
+  if (here === location.hash) leave = end ?? null;
+  else end?.();
 }
 
 /** Which section is seen, and what the bar on top says. */

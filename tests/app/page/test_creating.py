@@ -4,13 +4,11 @@ import base64
 import csv
 import io
 import re
-import zipfile
 
-import numpy as np
 import pytest
-from PIL import Image, ImageDraw
 from playwright.sync_api import expect
 
+from tests.app.page.drawings import drawn, zip_of_shapes
 from tests.app.page.people import EVIL
 
 DROP = """(zone, {name, content}) => {
@@ -23,28 +21,11 @@ DROP = """(zone, {name, content}) => {
 PLENTY = 60_000  # milliseconds for encoding on a busy machine
 
 
-def drawn(shape, seed):
-    """A circle or a square somewhere on a grey ground."""
-    rng = np.random.default_rng(seed)
-    picture = Image.new("RGB", (96, 72), tuple(rng.integers(180, 240, 3).tolist()))
-    x, y, size = (int(one) for one in rng.integers([4, 4, 24], [40, 24, 44]))
-    draw = getattr(ImageDraw.Draw(picture), {"circle": "ellipse", "square": "rectangle"}[shape])
-    draw((x, y, x + size, y + size), fill=tuple(rng.integers(20, 120, 3).tolist()))
-    file = io.BytesIO()
-    picture.save(file, "PNG")
-    return file.getvalue()
-
-
 @pytest.fixture(scope="module")
 def pictures():
-    """A zip of forty drawings, one of them with a name that means no good, and a file that is no picture."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for i in range(40):
-            archive.writestr(f"{'circle' if i % 2 else 'square'}-{i}.png", drawn("circle" if i % 2 else "square", i))
-        archive.writestr(f"{EVIL.replace('/', '')}.png", drawn("circle", 99))
-        archive.writestr("broken.png", b"not a picture")
-    return file.getvalue()
+    """A zip of forty-one drawings, one of them with a name that means no good, and a file that is no picture."""
+    more = {f"{EVIL.replace('/', '')}.png": drawn("circle", 99), "broken.png": b"not a picture"}
+    return zip_of_shapes(40, **more)
 
 
 @pytest.fixture(scope="module")

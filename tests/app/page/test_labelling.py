@@ -109,3 +109,24 @@ def test_it_fits_a_phone(person, scheme):
     ann.page.locator("button.class").nth(2).tap()
     ann.wait(other_than=first)
     ann.saved()
+
+
+def test_comments_are_kept_with_the_item_or_with_a_skip(person, site):
+    ann = person()
+    first = ann.open("Demo")
+    ann.page.keyboard.press("c")
+    ann.page.keyboard.type("1 is how it looks")  # keys do not label while somebody writes
+    ann.page.keyboard.press("Control+Enter")
+    expect(ann.page.locator("#commenting")).to_be_hidden()
+    assert ann.wait() == first
+    ann.page.keyboard.press("c")
+    ann.page.keyboard.type("too dark")
+    ann.page.get_by_role("button", name="Add and skip").click()
+    ann.wait(other_than=first)
+    ann.saved()
+    (project,) = re.findall("project=([^&]+)", ann.page.url)
+    said = site.get(f"/v1/projects/{project}/items/{first}")["history"]
+    assert [(e["kind"], e["note"]) for e in said[-2:]] == [("comment", "1 is how it looks"), ("skip", "too dark")]
+    assert ann.press("z") == first
+    kinds = [kind for kind, _, _ in ann.events()]
+    assert kinds == ["comment", "skip", "retract"]

@@ -1,5 +1,7 @@
 """Items as people see them: what others sent is shown, and never run."""
 
+from playwright.sync_api import expect
+
 from tests.app.page.people import EVIL
 
 
@@ -64,3 +66,66 @@ def test_keys_and_pictures(person, server):
     assert picture("/icon.svg") == f"{server}/icon.svg"
     refused = ["data:image/svg+xml,x", "data:image/pngx,", " data:text/html,", "blob:x", "x.png", "/\t/127.0.0.1/x", 5]
     assert [picture(image) for image in refused] == [None] * len(refused)
+
+
+def test_a_histogram_is_drawn_as_bars(person, make_project):
+    make_project("Bars", ["yes"], {"plain": None, "known": {"colour": "red"}}, features=lambda i: [0.0, 0.5, 0.0, 1.0])
+    ann = person()
+    item = ann.open("Bars")
+    drawing = ann.page.get_by_role("img", name="Histogram of 4 columns, 2 of them not zero")
+    heights = "all => all.map(bar => Math.round(Number(bar.getAttribute('height'))))"
+    for _ in range(2):
+        expect(drawing.locator("rect")).to_have_count(2)
+        assert drawing.locator("rect").evaluate_all(heights) == [120, 240]
+        data = ann.page.locator("#content .data")
+        expect(data).to_have_text("colourred") if item == "known" else expect(data).to_have_count(0)
+        ann.page.keyboard.press("1")
+        item = "known" if item == "plain" else "plain"
+
+
+def test_pictures_are_enlarged_and_moved_by_keys(person):
+    ann = person()
+    ann.open("Demo")
+    picture, place = ann.page.locator("#content img"), ann.page.locator("#content")
+
+    def width():
+        return picture.evaluate("image => image.offsetWidth")
+
+    fit = width()
+    assert 96 < fit <= place.evaluate("place => place.clientWidth")
+    ann.page.keyboard.press("=")
+    assert width() == 96  # as large as it is
+    ann.page.keyboard.press("=")
+    assert width() == fit
+    for _ in range(6):
+        ann.page.keyboard.press("+")
+    assert width() > place.evaluate("place => place.clientWidth")
+    before = place.evaluate("place => [place.scrollLeft, place.scrollTop]")
+    ann.page.keyboard.press("ArrowRight")
+    ann.page.keyboard.press("ArrowDown")
+    after = place.evaluate("place => [place.scrollLeft, place.scrollTop]")
+    assert after[0] > before[0]
+    assert after[1] > before[1]
+    ann.page.get_by_role("button", name="Fit").click()
+    assert width() == fit
+
+
+def test_letters_have_the_size_that_was_chosen(person, make_project):
+    make_project("Letters", ["yes"], {name: {"text": f"text {name}"} for name in "abc"})
+    ann = person()
+    ann.open("Letters")
+    text = ann.page.locator("#content .text")
+
+    def size():
+        return text.evaluate("text => parseFloat(getComputedStyle(text).fontSize)")
+
+    before = size()
+    ann.page.keyboard.press("+")
+    ann.page.get_by_role("button", name="Larger").click()
+    chosen = size()
+    assert chosen > before
+    ann.press("1")
+    assert size() == chosen
+    ann.page.reload()
+    ann.wait()
+    assert size() == chosen
