@@ -116,7 +116,8 @@ class Search:
 
     def gradient(self, prior: Prior, by: PriorGradient) -> Floats:
         """By the free logarithms."""
-        parts: list[Floats] = [np.bincount(self.ties, by.variances * prior.variances)]
+        by_tie = np.bincount(self.ties, by.variances * prior.variances)
+        parts: list[Floats] = [np.asarray(by_tie, dtype=np.float64)]
         thetas: list[Floats] = [
             (theta * kernel.theta)[self._places(kernel)] for kernel, theta in zip(prior.kernels, by.thetas, strict=True)
         ]
