@@ -5,8 +5,10 @@ from core.softmax.joint import JointKernel, Latents
 from core.softmax.model import SoftmaxRegression
 from core.softmax.newton import Curvature, Fit, fit
 from core.softmax.prior import Prior, PriorGradient
+from core.softmax.scores import TreeScores
 from core.softmax.targets import Targets
 from core.softmax.tree import ClassTree, Loss, NamedTree
+from core.softmax.uncertainty import centred, laplace_posterior, row_weights
 
 __all__ = [
     "ClassTree",
@@ -23,7 +25,11 @@ __all__ = [
     "SoftmaxRegression",
     "Targets",
     "Tie",
+    "TreeScores",
     "TunedPrior",
+    "centred",
     "fit",
+    "laplace_posterior",
+    "row_weights",
     "tune_prior",
 ]
