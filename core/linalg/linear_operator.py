@@ -76,8 +76,10 @@ class LinearOperator:
         self.x = checkpoint
 
     def append(self, query: Table) -> None:
-        sparse = sp.issparse(self.x)
-        self.x = sp.vstack([self.x, query], format="csr") if sparse else np.vstack([self.x, query])
+        if sp.issparse(self.x):
+            self.x = sp.vstack([self.x, sp.csr_matrix(query)], format="csr")
+        else:
+            self.x = np.vstack([self.x, query.toarray() if sp.issparse(query) else query])
 
     def remove(self, rows: Indices) -> None:
         self.x = self.x[np.delete(np.arange(len(self)), rows)]

@@ -1,5 +1,6 @@
 """Penalised multinomial likelihood, class trees, cross-validation gradient (paper 001)."""
 
+from core.softmax.classes import SoftmaxClasses
 from core.softmax.cross_validation import CrossValidation, Search, Tie, TunedPrior, tune_prior
 from core.softmax.joint import JointKernel, Latents
 from core.softmax.model import SoftmaxRegression
@@ -22,6 +23,7 @@ __all__ = [
     "Prior",
     "PriorGradient",
     "Search",
+    "SoftmaxClasses",
     "SoftmaxRegression",
     "Targets",
     "Tie",

@@ -140,6 +140,7 @@ class TunedPrior:
     prior: Prior
     value: float  # mean -log probability of a row's label, cross-validated
     evaluations: int
+    criterion: str = "cv"
 
 
 def tune_prior(

@@ -28,7 +28,7 @@ class SoftmaxRegression:
     _joint: JointKernel
 
     def __init__(self, operator: Operator, labels: Indices, prior: Prior, *, tolerance: float = TOLERANCE) -> None:
-        self.operator = operator
+        self.operator = _under(operator, prior)
         self.labels = labels  # n, node numbers
         self.prior = prior
         self.tolerance = tolerance
@@ -81,7 +81,7 @@ class SoftmaxRegression:
     def reset(self, prior: Prior) -> None:
         """Another prior for the same rows and labels; its fit starts from these weights."""
         weights = self.weights
-        self.prior = prior
+        self.operator, self.prior = _under(self.operator, prior), prior
         self._fit(weights)
 
     @contextmanager
@@ -122,7 +122,8 @@ class SoftmaxRegression:
         self.solution = fit(self._joint, targets, weights=start, tolerance=self.tolerance)
 
     def _forget_predictions(self) -> None:
-        self.__dict__.pop("predictor", None)
+        for name in ("predictor", "posterior"):
+            self.__dict__.pop(name, None)
 
     def _predict(self, weights: Floats, query: Any) -> Floats:
         return JointKernel(self.operator, self.prior).predictor(weights)(query)
@@ -138,3 +139,8 @@ class SoftmaxRegression:
         self.labels = renumber[self.labels]
         self.prior = self.prior.with_tree(tree, renumber)
         return weights
+
+
+def _under(operator: Operator, prior: Prior) -> Operator:
+    """The operator under the prior's first kernel, so that what it keeps of K lives on from fit to fit."""
+    return operator if operator.kernel is prior.kernels[0] else operator.with_kernel(prior.kernels[0])

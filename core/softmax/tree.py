@@ -143,6 +143,11 @@ class NamedTree:
         numbers = [place[above[name]] if name in above else ROOT for name in names]
         return cls(ClassTree(np.array(numbers, dtype=np.int64)), np.array(names))
 
+    @classmethod
+    def flat(cls, classes: NDArray[Any]) -> "NamedTree":
+        """Sorted classes without structure."""
+        return cls(ClassTree.flat(len(classes)), classes)
+
     @property
     def classes(self) -> NDArray[Any]:
         """Names of the classes, C."""
@@ -150,6 +155,8 @@ class NamedTree:
 
     def numbers(self, labels: Iterable[Any]) -> Indices:
         """Node numbers of names."""
+        if self.tree.is_flat:
+            return np.searchsorted(self.names, np.asarray(labels))
         place = {name: i for i, name in enumerate(self.names.tolist())}
         return np.array([place[label] for label in np.asarray(labels).tolist()], dtype=np.int64)
 
