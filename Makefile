@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test torture bench campaign lint clean
+.PHONY: serve test torture bench campaign quality lint clean
 
 serve: $(VENV)/ready
 	$(BIN)/asknext serve --demo
@@ -25,6 +25,10 @@ DATA ?= ../shared/data
 campaign: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
 	$(BIN)/python -m tests.benchmarks.campaign $(DATA)
+
+# Errors, class trees and calibration of the softmax likelihood on real data
+quality: $(VENV)/ready
+	$(BIN)/python -m tests.benchmarks.softmax $(DATA)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

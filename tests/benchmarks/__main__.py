@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple
 from functools import partial
 
-from tests.benchmarks import compilation, learning, others, prediction, service, training, updates
+from tests.benchmarks import compilation, learning, others, prediction, service, softmax, training, updates
 from tests.benchmarks.rows import Row, measure
 
 SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
@@ -23,6 +23,7 @@ SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
         partial(updates.one_label, 50_000, "levels", "200 ms"),
     ],
     "learning": [learning.variance, learning.tuning, learning.pool, learning.gp_loop],
+    "softmax": [softmax.words, softmax.many_classes],
     "service": [service.large_pool, service.throughput, service.restart],
     "others": [others.gaussian_process, others.support_vectors],
 }

@@ -105,18 +105,19 @@ def test_sparse_rows_stay_sparse_under_the_linear_kernel(data):
 
 def test_tuning_by_cross_validation(data):
     x, y, _ = data
-    model = softmax(tune="cv", noise=1.0, transform="power").fit(x, y)
+    model = softmax(tune="cv", noise=1.0, kernel="rbf").fit(x, y)
     assert model.tuned_.criterion == "cv"
     assert model.tuned_.evaluations > 1
     assert model.parameters_["variance"] != 1.0
     before = model.tuned_.value
     assert model.tune().tuned_.value <= before + 1e-3
-    tree = softmax(tree=TREE, tune_weights=True, weights=np.ones(D), tune="cv").fit(x, y)
+    tree = softmax(tree=TREE, tune_weights=True, weights=[1.0, 1.0], groups=np.arange(D) % 2, tune="cv").fit(x, y)
     assert tree.parameters_["variance[1]"] != tree.parameters_["variance[2]"]
     assert tree.parameters_["weight[0]"] != 1.0
     assert softmax(tune="cv").fit(x[:3], y[:3]).parameters_["variance"] == 10.0  # too little to learn from
 
 
+@pytest.mark.jit
 def test_the_best_kernel_is_chosen_first():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 2))
