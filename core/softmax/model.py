@@ -52,16 +52,20 @@ class SoftmaxRegression:
         """Learn more rows; where the tree grows, `renumber` gives the old nodes their new numbers."""
         self.operator.check(query)
         with self.all_or_nothing():
+            other = self._is_other(renumber, tree)
             weights, n = self._renumbered(renumber, tree), len(self.labels)
-            latents = self._predict(weights, query)
+            before = JointKernel(self.operator, self.prior).predictor(weights) if other else self.predictor
+            latents = before(query)
             self.labels = np.concatenate([self.labels, labels])
             self.operator.append(query)
-            new = self.operator.only(np.arange(n, len(self.labels)))
+            new = JointKernel(self.operator.only(np.arange(n, len(self.labels))), self.prior)
             # What the new rows would make of their labels alone is a better start than nothing.
-            alone = fit(
-                JointKernel(new, self.prior), Targets.of(labels, self.tree), offset=latents[:, None], tolerance=1e-2
-            )
-            self._fit(np.concatenate([weights, alone.weights[:, 0]]))
+            alone = fit(new, Targets.of(labels, self.tree), offset=latents[:, None], tolerance=1e-2).weights[:, 0]
+            known = None
+            if not other:
+                moved = new.predictor(alone)(self.operator.own(np.arange(len(self.labels))))
+                known = moved + np.concatenate([self.solution.latents[:, 0], latents + self.prior.noise * alone])
+            self._fit(np.concatenate([weights, alone]), known)
 
     def remove(self, rows: Indices) -> None:
         """Forget rows; the others move up."""
@@ -74,9 +78,10 @@ class SoftmaxRegression:
     def relabel(self, labels: Indices, renumber: Indices | None = None, tree: ClassTree | None = None) -> None:
         """Give all rows these labels, perhaps in a tree that has grown."""
         with self.all_or_nothing():
+            other = self._is_other(renumber, tree)
             weights = self._renumbered(renumber, tree)
             self.labels = labels
-            self._fit(weights)
+            self._fit(weights, None if other else self.solution.latents[:, 0])
 
     def reset(self, prior: Prior) -> None:
         """Another prior for the same rows and labels; its fit starts from these weights."""
@@ -114,19 +119,24 @@ class SoftmaxRegression:
         u, a = self.solution.latents, self.solution.weights
         return float(Targets.of(self.labels, self.tree).losses(u).sum() + np.vdot(a, u) / 2)
 
-    def _fit(self, weights: Floats | None) -> None:
+    def _fit(self, weights: Floats | None, latents: Floats | None = None) -> None:
+        """From these weights, whose latents may be known."""
         self._forget_predictions()
         self._joint = JointKernel(self.operator, self.prior)
         targets = Targets.of(self.labels, self.tree)
-        start = None if weights is None else weights[:, None]
-        self.solution = fit(self._joint, targets, weights=start, tolerance=self.tolerance)
+        start, known = (None if part is None else part[:, None] for part in (weights, latents))
+        self.solution = fit(self._joint, targets, weights=start, latents=known, tolerance=self.tolerance)
 
     def _forget_predictions(self) -> None:
         for name in ("predictor", "posterior"):
             self.__dict__.pop(name, None)
 
-    def _predict(self, weights: Floats, query: Any) -> Floats:
-        return JointKernel(self.operator, self.prior).predictor(weights)(query)
+    def _is_other(self, renumber: Indices | None, tree: ClassTree | None) -> bool:
+        """Whether the nodes are no longer the same, so that latents must be computed anew."""
+        if renumber is None or tree is None:
+            return False
+        same = np.array_equal(tree.parents, self.tree.parents) and np.array_equal(renumber, np.arange(len(tree)))
+        return not same
 
     def _renumbered(self, renumber: Indices | None, tree: ClassTree | None) -> Floats:
         """Take the tree in place of the old one; the old weights by its classes."""
