@@ -3,7 +3,7 @@ VENV := .venv
 DATA ?= ../shared/data
 BIN := $(VENV)/bin
 
-.PHONY: serve test torture bench campaign lint clean
+.PHONY: serve test torture bench campaign quality lint clean
 
 serve: $(VENV)/ready
 	$(BIN)/asknext serve --demo
@@ -26,6 +26,10 @@ bench: $(VENV)/ready
 campaign: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
 	$(BIN)/python -m tests.benchmarks.campaign $(DATA)
+
+# Errors, class trees and calibration of the softmax likelihood on real data
+quality: $(VENV)/ready
+	$(BIN)/python -m tests.benchmarks.softmax $(DATA)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

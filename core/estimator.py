@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -11,18 +12,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats, Indices
 from core.checks import check_choice, check_number
-from core.choice import Choice, Chooser
+from core.choice import Chooser
+from core.estimator_facts import EstimatorFacts
 from core.estimator_settings import EstimatorSettings
 from core.evidence import CriterionName, Tuned, tune
 from core.histograms import CodedRows, RawRows, code_rows
-from core.labels import checked_labels, union_of_labels
+from core.labels import checked_labels, class_names, union_of_labels
 from core.linalg import HistogramOperator, KernelError, Query, added_error
-from core.posterior import LabelRegression, PosteriorName
-from core.settings import Reader, Settings
+from core.posterior import LabelRegression
+from core.settings import Reader, Settings, TuneRule
+from core.softmax import Loss, NamedTree, SoftmaxClasses, TunedPrior
 from core.variance import BoundName, VarianceBounds
 
 
-class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
+class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # type: ignore[misc]
     """Gaussian-process classifier by label regression: one function per class, targets +1 and -1, exact inference.
 
     Parameters
@@ -48,10 +51,16 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
         of a bound of it that needs no factor.
     tune_weights : also find the weights of columns or groups.
     l1, l2 : penalties on the weights.
+    likelihood : "gaussian" is label regression as above. "softmax" fits a multinomial likelihood, whose probabilities
+        are calibrated; functions then have the variance of the kernel over the noise. It tunes by "cv", cross-validated
+        likelihood, and an update is a new fit that starts from the last.
+    tree : with "softmax", the parent of each class and inner node by name, {"robin": "bird", "bird": "animal"}. Classes
+        near each other share what they have in common, and a label may name an inner node: one of its classes.
 
     Attributes
     ----------
     classes_ : sorted class labels.
+    nodes_ : the classes, then the inner nodes of the tree.
     posterior_ : name of the posterior in use.
     n_levels_ : levels over all columns.
     residual_ : largest column of |(K + N) alpha - Y| / |Y|.
@@ -74,11 +83,9 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
 
     classes_: Any
     kernel_error_: KernelError
-    tuned_: Tuned
-    _chooser: Chooser | None
+    tuned_: Tuned | TunedPrior
     _settings: Settings
     _reader: Reader
-    _model: LabelRegression
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from n rows and their labels, forgetting what was learnt before.
@@ -105,23 +112,28 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
                 return self._start(X, y, union_of_labels(y if classes is None else classes, y))
             X = self._checked(X)
             y = checked_labels(y, X.shape[0])
-            known = union_of_labels(self.classes_, union_of_labels(y if classes is None else classes, y))
+            known = union_of_labels(self.nodes_, union_of_labels(y if classes is None else classes, y))
             if self._chooser is not None and self._chooser.is_due(len(y)):
-                names = known[np.searchsorted(known, self.classes_)[self._model.labels]]
+                names = self.nodes_[self._model.labels]
                 return self._start(self._chooser.with_rows(X).table, np.concatenate([names, y]), known)
             query = self._reader(X)
-            self._model.add(query, np.searchsorted(known, y), np.searchsorted(known, self.classes_), len(known))
+            nodes = class_names(known, self._settings.tree)
+            labels, renumber = nodes.numbers(y), nodes.numbers(self.nodes_)
+            if isinstance(self._model, SoftmaxClasses):
+                self._model.add(query, labels, renumber, nodes.tree)
+            else:
+                self._model.add(query, labels, renumber, nodes.tree.n_classes)
             if self._chooser is not None:
                 self._chooser = self._chooser.with_rows(X)
-            self.classes_ = known
+            self._nodes, self.classes_ = nodes, nodes.classes
             self._note_quantisation(query)
             return self
 
-    def tune(self, criterion: CriterionName | None = None) -> Self:
+    def tune(self, criterion: TuneRule = None) -> Self:
         """Find hyperparameters for the rows that are learnt, from where they are now; a second search is warm.
 
-        By the criterion named here, or in the constructor, or leave-one-out error. One class, or fewer than four rows,
-        leave everything as it is.
+        By the criterion named here, or in the constructor, or leave-one-out error ("cv" for softmax). One class, or
+        fewer than four rows, leave everything as it is.
 
         >>> X, y = [[1, 9], [2, 8], [1, 7], [9, 1], [8, 2], [7, 1]], [0, 0, 0, 1, 1, 1]
         >>> model = GPHIKClassifier().fit(X, y)
@@ -129,14 +141,18 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
         True
         """
         model = self._model_or_error()
-        name = criterion or self._settings.tune or "loo"
-        check_choice("criterion", name, get_args(CriterionName))
+        name = criterion or self._settings.tune or ("cv" if isinstance(model, SoftmaxClasses) else "loo")
+        check_choice("criterion", name, ("cv",) if isinstance(model, SoftmaxClasses) else get_args(CriterionName))
         if len(np.unique(model.labels)) < 2 or len(model.labels) < 4:
             return self
+        if isinstance(model, SoftmaxClasses) or name == "cv":
+            assert isinstance(model, SoftmaxClasses)
+            self.tuned_ = model.tune(weights=self._settings.tune_weights)
+            return self
         before = getattr(self, "tuned_", None)
-        simplex = before.simplex if before is not None and before.criterion == name else None
+        simplex = before.simplex if isinstance(before, Tuned) and before.criterion == name else None
         with self._all_or_nothing():
-            self.tuned_ = tune(
+            found = tune(
                 model,
                 name,
                 weights=self._settings.tune_weights,
@@ -144,7 +160,8 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
                 l1=self._settings.l1,
                 l2=self._settings.l2,
             )
-            model.reset(self.tuned_.kernel, self.tuned_.noise)
+            model.reset(found.kernel, found.noise)
+            self.tuned_ = found
         return self
 
     def forget(self, indices: Any) -> Self:
@@ -168,11 +185,15 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
         """
         rows = self._row_numbers(indices)
         y = checked_labels(y, len(rows))
-        known = union_of_labels(self.classes_, y)
-        labels = np.searchsorted(known, self.classes_)[self._model.labels]
-        labels[rows] = np.searchsorted(known, y)
-        self._model.relabel(labels, len(known))
-        self.classes_ = known
+        nodes = class_names(union_of_labels(self.nodes_, y), self._settings.tree)
+        renumber = nodes.numbers(self.nodes_)
+        labels = renumber[self._model.labels]
+        labels[rows] = nodes.numbers(y)
+        if isinstance(self._model, SoftmaxClasses):
+            self._model.relabel(labels, renumber, nodes.tree)
+        else:
+            self._model.relabel(labels, nodes.tree.n_classes)
+        self._nodes, self.classes_ = nodes, nodes.classes
         return self
 
     def means(self, X: Any, *, quantised: bool = False) -> Floats:
@@ -190,8 +211,23 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(target of the class > 0) by mean and variance, normalised over the classes; n x M."""
+        """Probabilities of the classes, n x M: by softmax, or P(target > 0) by mean and variance, normalised."""
         return self._model_or_error().probabilities(self._query(X))
+
+    def predict_node_proba(self, X: Any) -> Floats:
+        """Probabilities of all nodes of the tree, in the order of `nodes_`; those of inner nodes add up their classes.
+
+        >>> model = GPHIKClassifier(likelihood="softmax", tree={"cat": "animal", "cow": "animal"})
+        >>> model = model.fit([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]], ["cat", "cow", "animal", "oak"])
+        >>> model.nodes_.tolist(), model.predict_node_proba([[1, 1, 0]])[0, 3] > 0.5
+        (['cat', 'cow', 'oak', 'animal'], np.True_)
+        """
+        return self._nodes_or_error().tree.to_nodes(self.predict_proba(X))
+
+    def decide(self, X: Any, loss: Loss = "tree") -> Any:
+        """The class with the least expected loss: of distance in the tree, of a wrong "parent", of a wrong "class"."""
+        check_choice("loss", loss, get_args(Loss))
+        return self.classes_[self._nodes_or_error().tree.decide(self.predict_proba(X), loss)]
 
     def predict_variance(
         self, X: Any, *, method: Literal["exact"] | BoundName = "exact", k: int = 2, noisy: bool = False
@@ -207,6 +243,10 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
         """
         check_choice("method", method, ("exact", *get_args(BoundName)))
         model, query = self._model_or_error(), self._query(X)
+        if isinstance(model, SoftmaxClasses):
+            if noisy or method != "exact":
+                raise ValueError('likelihood="softmax" has the variance of the functions alone, method="exact"')
+            return model.posterior.variance(query)
         if method == "exact":
             variance = model.posterior.variance(query)
         elif isinstance(model.operator, HistogramOperator) and not isinstance(query, np.ndarray):
@@ -241,35 +281,6 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
             raise ValueError(f"rows are coded for the histogram kernel; this model has kernel={self.kernel!r}")
         return code_rows(query, operator.levels)
 
-    @property
-    def posterior_(self) -> PosteriorName:
-        return self._model.name
-
-    @property
-    def choice_(self) -> Choice:
-        if self._chooser is None or self._chooser.choice is None:
-            raise AttributeError('choice_ is there with kernel="auto"')
-        return self._chooser.choice
-
-    @property
-    def parameters_(self) -> dict[str, float]:
-        kernel = self._model.operator.kernel
-        return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), self._model.noise), strict=True))
-
-    @property
-    def n_levels_(self) -> int:
-        operator = self._model.operator
-        # The constant term is a level too, but none of the data.
-        return len(operator.levels) - 1 if isinstance(operator, HistogramOperator) else 0
-
-    @property
-    def jitter_(self) -> float:
-        return self._model.posterior.jitter
-
-    @property
-    def residual_(self) -> float:
-        return self._model.posterior.residual()
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -303,20 +314,32 @@ class GPHIKClassifier(ClassifierMixin, EstimatorSettings):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
         return self._reader.check(X)
 
-    def _start(self, X: Any, y: Any, classes: Any) -> Self:
+    def _start(self, X: Any, y: Any, known: Any) -> Self:
+        nodes = class_names(known, self._settings.tree)
+        labels = nodes.numbers(y)
         if self._chooser is not None:
-            self._chooser = self._chooser.decided(X, np.searchsorted(classes, y), len(classes))
-            self._settings = self.choice_.settings
+            self._chooser = self._chooser.decided(X, labels, nodes.tree.n_classes)
+            kept = {name: getattr(self._settings, name) for name in ("likelihood", "tune")}
+            self._settings = replace(self.choice_.settings, noise=self.choice_.noise, **kept)
             self._reader = self._settings.reader(X)
         operator, self.kernel_error_ = self._settings.operator(X, self._reader)
-        self._model = self._settings.model(operator, np.searchsorted(classes, y), len(classes))
         if self._chooser is not None:
-            self._model.reset(self.choice_.kernel, self.choice_.noise)
-        self.classes_ = classes
+            operator = operator.with_kernel(self.choice_.kernel)
+        softmax = self._settings.likelihood == "softmax"
+        self._model = (
+            self._settings.softmax(operator, labels, nodes.tree)
+            if softmax
+            else self._settings.model(operator, labels, nodes.tree.n_classes)
+        )
+        self._nodes, self.classes_ = nodes, nodes.classes
         self.__dict__.pop("tuned_", None)
         return self.tune() if self._settings.tune else self
 
-    def _model_or_error(self) -> LabelRegression:
+    def _nodes_or_error(self) -> NamedTree:
+        check_is_fitted(self)
+        return self._nodes
+
+    def _model_or_error(self) -> LabelRegression | SoftmaxClasses:
         check_is_fitted(self)
         return self._model
 

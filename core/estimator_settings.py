@@ -4,11 +4,10 @@ from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator
 
-from core.evidence import CriterionName
 from core.histograms import LevelRule
 from core.kernels import Transform
 from core.posterior import PosteriorRule
-from core.settings import KernelRule
+from core.settings import KernelRule, Likelihood, TuneRule
 
 
 class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
@@ -30,10 +29,12 @@ class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
         groups: Any = None,
         gamma: float | Literal["scale"] = "scale",
         max_memory: float = 4 * 2**30,
-        tune: CriterionName | None = None,
+        tune: TuneRule = None,
         tune_weights: bool = False,
         l1: float = 0.0,
         l2: float = 0.0,
+        likelihood: Likelihood = "gaussian",
+        tree: Any = None,
     ) -> None:
         self.kernel = kernel
         # scikit-learn takes whatever has an attribute of that name for a transformer.
@@ -54,6 +55,8 @@ class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
         self.tune_weights = tune_weights
         self.l1 = l1
         self.l2 = l2
+        self.likelihood = likelihood
+        self.tree = tree
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The constructor's arguments."""

@@ -1,10 +1,13 @@
 """Class labels as users have them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
+
+from core.softmax import NamedTree
 
 
 def checked_name(name: Any) -> str:
@@ -39,3 +42,20 @@ def union_of_labels(a: Any, b: Any) -> Any:
         if part.dtype.kind in "iu" and not np.array_equal(found.astype(part.dtype), part):
             raise ValueError(f"labels of types {a.dtype} and {b.dtype} do not fit into one type: use one of them")
     return np.unique(both)
+
+
+def class_names(known: Any, tree: Mapping[Any, Any] | None) -> NamedTree:
+    """The nodes of a tree given by parents, with all known labels in it; of sorted labels alone where there is none.
+
+    >>> class_names(["cat", "oak"], {"cat": "animal"}).names.tolist()
+    ['cat', 'oak', 'animal']
+    """
+    if tree is None:
+        return NamedTree.flat(known)
+    names = [name for pair in tree.items() for name in pair if name is not None]
+    known = union_of_labels(known, names) if names else known
+    return NamedTree.of(np.asarray(known).tolist(), {_plain(child): _plain(parent) for child, parent in tree.items()})
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name

@@ -47,6 +47,8 @@ class OnlineLearner:
     ) -> None:
         self.settings = settings or Settings()
         self.settings.check()
+        if self.settings.likelihood != "gaussian":
+            raise ValueError('the online learner needs likelihood="gaussian": its updates are exact for that alone')
         self.classes: list[str] = []
         for name in classes:
             self.classes.append(checked_name(name))

@@ -76,9 +76,10 @@ class PoolModel:
         model = self.labelled.model
         if len(np.unique(model.labels)) < 2 or len(model.labels) < LEAST_LABELS:
             return False
+        criterion = self.settings.tune
         found = tune(
             model,
-            self.settings.tune or "loo",
+            "loo" if criterion is None or criterion == "cv" else criterion,
             weights=self.settings.tune_weights,
             simplex=self.simplex,
             l1=self.settings.l1,

@@ -1,5 +1,6 @@
 """What a user sets, and the model's parts that follow from it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -11,11 +12,23 @@ from core.checks import check_choice, check_finite, check_not_negative, check_nu
 from core.evidence import CriterionName
 from core.histograms import Complement, Histograms, LevelRule, raw_rows, split_signs
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel, Transform, group_weights
-from core.linalg import DenseOperator, HistogramOperator, KernelError, Operator, Query, kernel_error
+from core.linalg import (
+    DenseOperator,
+    HistogramOperator,
+    KernelError,
+    LinearOperator,
+    Operator,
+    Query,
+    StoredOperator,
+    kernel_error,
+)
 from core.posterior import POSTERIORS, LabelRegression, PosteriorRule
+from core.softmax import ClassTree, SoftmaxClasses
 
 KernelName = Literal["hik", "rbf", "linear"]
 KernelRule = KernelName | Literal["auto"]
+Likelihood = Literal["gaussian", "softmax"]
+TuneRule = CriterionName | Literal["cv"] | None
 
 
 @dataclass(frozen=True)
@@ -25,6 +38,7 @@ class Reader:
     histograms: bool
     complement: Complement | None
     split: bool = False
+    sparse: bool = False  # rows may stay sparse where they are no histograms
 
     @property
     def doubles(self) -> bool:
@@ -49,7 +63,9 @@ class Reader:
 
     def __call__(self, x: Table) -> Query:
         """Checked rows as a query."""
-        return raw_rows(self.coded(x)) if self.histograms else dense(x)
+        if self.histograms:
+            return raw_rows(self.coded(x))
+        return x if self.sparse else dense(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +86,20 @@ class Settings:
     groups: Any = None
     gamma: float | Literal["scale"] = "scale"
     max_memory: float = 4 * 2**30
-    tune: CriterionName | None = None
+    tune: TuneRule = None
     tune_weights: bool = False
     l1: float = 0.0
     l2: float = 0.0
+    likelihood: Likelihood = "gaussian"
+    tree: Mapping[Any, Any] | None = None
 
     def check(self) -> None:
         """Raise a ValueError for what does not fit."""
         check_choice("kernel", self.kernel, ("hik", "rbf", "linear", "auto"))
         check_choice("transform", self.transform, (None, "power", "exp"))
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
-        check_choice("tune", self.tune, (None, *get_args(CriterionName)))
+        check_choice("likelihood", self.likelihood, get_args(Likelihood))
+        self._check_likelihood()
         for name in ("complement", "split", "balance", "tune_weights"):
             check_choice(name, getattr(self, name), (False, True))
         for name in ("eta", "noise", "max_memory"):
@@ -104,9 +123,24 @@ class Settings:
         if self.kernel != "hik" and self.posterior not in ("auto", "dual"):
             raise ValueError(f'kernel={self.kernel!r} needs posterior="dual"; got {self.posterior!r}')
 
+    def _check_likelihood(self) -> None:
+        if self.likelihood == "gaussian":
+            check_choice("tune", self.tune, (None, *get_args(CriterionName)))
+            if self.tree is not None:
+                raise ValueError('tree belongs to likelihood="softmax"')
+            return
+        check_choice("tune", self.tune, (None, "cv"))
+        if self.balance or self.posterior != "auto" or self.l1 or self.l2:
+            raise ValueError('balance, posterior, l1 and l2 belong to likelihood="gaussian"')
+        if self.tree is not None and self.kernel == "auto":
+            raise ValueError('kernel="auto" compares kernels by label regression, which knows no tree: name a kernel')
+        if self.tree is not None and not isinstance(self.tree, Mapping):
+            raise ValueError(f"tree must give the parent of each node, {{name: parent}}; got {self.tree!r}")
+
     def reader(self, x: Table) -> Reader:
         """For checked first rows: the scale of complements is theirs."""
-        return Reader(self.kernel == "hik", Complement.of(x) if self.complement else None, self.split)
+        sparse = self.kernel == "linear" and self.likelihood == "softmax"
+        return Reader(self.kernel == "hik", Complement.of(x) if self.complement else None, self.split, sparse)
 
     def operator(self, x: Table, reader: Reader) -> tuple[Operator, KernelError]:
         """Of checked first rows, with what quantisation does to the kernel."""
@@ -118,13 +152,17 @@ class Settings:
             kernel = IntersectionKernel(weights, groups, bias, self.transform, float(self.eta))
             histograms = Histograms.of(x, self.levels)
             return HistogramOperator(histograms, kernel), kernel_error(x, histograms, kernel)
-        x = dense(x)
         exact = KernelError(0.0, 0.0, 0.0)
+        if reader.sparse:
+            return LinearOperator(x, LinearKernel(weights, groups, bias)), exact
+        x = dense(x)
         if self.kernel == "linear":
             return DenseOperator(x, LinearKernel(weights, groups, bias)), exact
         spread = float(x.var()) or 1.0
         gamma = 1.0 / (x.shape[1] * spread) if isinstance(self.gamma, str) else float(self.gamma)
-        return DenseOperator(x, RBFKernel(weights, groups, bias, gamma)), exact
+        # A softmax fit is many products with the same matrix.
+        stored = self.likelihood == "softmax" and 8 * x.shape[0] ** 2 <= self.max_memory
+        return (StoredOperator if stored else DenseOperator)(x, RBFKernel(weights, groups, bias, gamma)), exact
 
     def model(self, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
         """Of an operator and the class numbers of its rows."""
@@ -137,6 +175,10 @@ class Settings:
             rule=self.posterior,
             max_memory=self.max_memory,
         )
+
+    def softmax(self, operator: Operator, labels: Indices, tree: ClassTree) -> SoftmaxClasses:
+        """The same under the softmax likelihood; labels are numbers of the tree's nodes."""
+        return SoftmaxClasses(operator, labels, tree, noise=float(self.noise), max_memory=self.max_memory)
 
 
 def dense(x: Table) -> Floats:

@@ -3,12 +3,13 @@
 from core.linalg.block_cg import CGResult, block_cg
 from core.linalg.cholesky import Factor
 from core.linalg.coarse import COARSE_LEVELS, CoarsePreconditioner
-from core.linalg.dense_operator import DenseOperator, DensePredictor
+from core.linalg.dense_operator import DenseOperator, DensePredictor, StoredOperator
 from core.linalg.features import LevelFeatures
 from core.linalg.histogram_operator import HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, added_error, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
+from core.linalg.linear_operator import LinearOperator
 from core.linalg.operator import Operator, Predictor, Query, gram
 
 __all__ = [
@@ -22,10 +23,12 @@ __all__ = [
     "KernelError",
     "LevelFeatures",
     "LevelSystem",
+    "LinearOperator",
     "LookupTable",
     "Operator",
     "Predictor",
     "Query",
+    "StoredOperator",
     "added_error",
     "block_cg",
     "gram",

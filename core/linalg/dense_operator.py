@@ -1,4 +1,4 @@
-"""The kernel matrix of dense vectors."""
+"""The kernel matrix of dense vectors, computed anew for each product or kept."""
 
 from dataclasses import dataclass
 
@@ -51,6 +51,10 @@ class DenseOperator:
     def predictor(self, v: Floats) -> DensePredictor:
         return DensePredictor(self.kernel, self.x, v)
 
+    def pull_back(self, e: Floats, f: Floats) -> Floats:
+        gradient = e @ f.T
+        return self.kernel.pull_back(self.x, (gradient + gradient.T) / 2)
+
     def difference(self, query: Floats, beta: Floats) -> DensePredictor:
         return DensePredictor(self.kernel, np.vstack([self.x, query]), np.vstack([-beta, np.eye(len(query))]))
 
@@ -88,3 +92,37 @@ class DenseOperator:
     def remove(self, rows: Indices) -> None:
         self._buffer = np.delete(self.x, rows, axis=0)
         self._n = len(self._buffer)
+
+
+class StoredOperator(DenseOperator):
+    """Keeps K, n x n, where many products follow each other: for some thousands of rows."""
+
+    _matrix: Floats | None = None
+
+    def with_kernel(self, kernel: DenseKernel) -> "StoredOperator":
+        return StoredOperator(self.x, kernel)
+
+    def only(self, rows: Indices) -> "StoredOperator":
+        return StoredOperator(self.x[rows], self.kernel)
+
+    def product(self, v: Floats) -> Floats:
+        if self._matrix is None:
+            self._matrix = self.kernel.cross(self.x, self.x)
+        return np.asarray(self._matrix @ v)
+
+    def restore(self, checkpoint: tuple[Floats, int]) -> None:
+        super().restore(checkpoint)
+        self._matrix = None
+
+    def append(self, query: Floats) -> None:
+        before, n = self._matrix, len(self)
+        super().append(query)
+        if before is not None:
+            self._matrix = np.empty((len(self), len(self)))
+            self._matrix[:n, :n] = before
+            self._matrix[:, n:] = self.cross(query)
+            self._matrix[n:, :n] = self._matrix[:n, n:].T
+
+    def remove(self, rows: Indices) -> None:
+        super().remove(rows)
+        self._matrix = None

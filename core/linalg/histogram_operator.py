@@ -86,6 +86,12 @@ class HistogramOperator:
     def predictor(self, v: Floats) -> LookupTable:
         return self.lookup(self._table(v))
 
+    def pull_back(self, e: Floats, f: Floats) -> Floats:
+        features, levels = self.features(), self.levels
+        # e^T K f is the sum over levels of their gap times what e and f have at or above it.
+        by_u = features.by_u(np.einsum("sm,sm->s", features.sums(e), features.sums(f)))
+        return self.kernel.pull_back(levels.values[levels.order], levels.dims[levels.order], by_u)
+
     def difference(self, query: HistogramQuery, beta: Floats) -> LookupTable:
         return self.lookup(self.profile(query) - self._table(beta))
 

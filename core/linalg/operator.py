@@ -45,6 +45,10 @@ class Operator(Protocol):
         """The function x -> k(x, X) V."""
         ...
 
+    def pull_back(self, e: Floats, f: Floats) -> Floats:
+        """Gradient of the sum of the columns' e^T K f by the kernel's theta; e and f n x M."""
+        ...
+
     def difference(self, query: Any, beta: Floats) -> Predictor:
         """The functions x -> k(x, query) - k(x, X) beta, one for each row of the query; beta n x rows."""
         ...

@@ -140,8 +140,9 @@ class Posterior(ABC):
 
 def by_blocks(function: Callable[[Any], Floats], query: Any, size: int = BLOCK_ROWS) -> Floats:
     """Apply a function to the query in blocks of rows, so that what it builds (n x rows, S x rows) stays small."""
-    if len(query) <= size:
+    table = hasattr(query, "shape")  # an array or a sparse matrix, which has no len
+    rows = query.shape[0] if table else len(query)
+    if rows <= size:
         return function(query)
-    take = query.__getitem__ if isinstance(query, np.ndarray) else query.take
-    firsts = range(0, len(query), size)
-    return np.concatenate([function(take(np.arange(i, min(len(query), i + size)))) for i in firsts])
+    take = query.__getitem__ if table else query.take
+    return np.concatenate([function(take(np.arange(i, min(rows, i + size)))) for i in range(0, rows, size)])

@@ -2,6 +2,7 @@
 
 from core.queries.picking import Pick, pick
 from core.queries.scores import STRATEGIES
+from core.queries.softmax import SoftmaxPool
 from core.queries.state import PoolState
 
-__all__ = ["STRATEGIES", "Pick", "PoolState", "pick"]
+__all__ = ["STRATEGIES", "Pick", "PoolState", "SoftmaxPool", "pick"]

@@ -4,10 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.special import xlogy
-from scipy.stats import norm
 
 from core._types import Floats
-from core.posterior import probit
 from core.queries.state import PoolState
 
 Score = Callable[[PoolState, np.random.Generator], Floats]
@@ -40,28 +38,19 @@ def unc_plus(state: PoolState, _: np.random.Generator) -> Floats:
 
 def entropy(state: PoolState, _: np.random.Generator) -> Floats:
     """Largest entropy of the class probabilities."""
-    p = probit(state.mean, state.spread**2)
+    p = state.probabilities
     return np.asarray(xlogy(p, p).sum(axis=1))
 
 
 def bald(state: PoolState, _: np.random.Generator) -> Floats:
-    """Most to be learnt about the functions: entropy of the answer less what noise alone explains (Houlsby 2011)."""
-    c = np.sqrt(np.pi * np.log(2.0) / 2.0)
-    mu, var = state.mean / np.sqrt(state.noise), (state.variance / state.noise)[:, None]
-    p = norm.cdf(mu / np.sqrt(var + 1.0))
-    total = -(xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)) / np.log(2.0)
-    noise = c / np.sqrt(var + c**2) * np.exp(-(mu**2) / (2.0 * (var + c**2)))
-    return np.asarray(-(total - noise).sum(axis=1))
+    """Most to be learnt about the functions."""
+    return -state.information
 
 
 def emoc(state: PoolState, _: np.random.Generator) -> Floats:
     """Largest expected change of the model's output over the pool: sum_y p(y) |y - mu| / s * mean |c(x, x')|."""
-    p = probit(state.mean, state.spread**2)
-    # |y - mu| summed over the columns, for each class that may be the answer: only the answer's own column is +1.
-    others = np.abs(-1.0 - state.mean)
-    change = others.sum(axis=1, keepdims=True) - others + np.abs(1.0 - state.mean)
     reach = np.abs(state.covariance(state.rows, state.reference)).mean(axis=1)
-    return np.asarray(-(p * change).sum(axis=1) / state.spread**2 * reach)
+    return np.asarray(-(state.probabilities * state.surprises).sum(axis=1) / state.spread**2 * reach)
 
 
 def density(state: PoolState, rng: np.random.Generator) -> Floats:

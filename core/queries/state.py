@@ -4,10 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import xlogy
+from scipy.stats import norm
 
 from core._jit import scores
 from core._parallel import over_slices
 from core._types import Floats, Indices
+from core.posterior import probit
 
 Columns = Callable[[Indices, Indices], Floats]
 """Rows and columns of a symmetric matrix over the pool that is never stored: (rows, columns) -> rows x columns."""
@@ -45,6 +48,27 @@ class PoolState:
         means, out = np.ascontiguousarray(self.mean), np.empty(len(self.mean))
         over_slices(lambda lo, hi: scores.lead(means, out, lo, hi), len(out), means.size)
         return out
+
+    @property
+    def probabilities(self) -> Floats:
+        """Of the classes, m x M."""
+        return probit(self.mean, self.spread**2)
+
+    @property
+    def information(self) -> Floats:
+        """What the answer would tell of the functions: its entropy less what noise alone explains (Houlsby 2011)."""
+        c = np.sqrt(np.pi * np.log(2.0) / 2.0)
+        mu, var = self.mean / np.sqrt(self.noise), (self.variance / self.noise)[:, None]
+        p = norm.cdf(mu / np.sqrt(var + 1.0))
+        total = -(xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)) / np.log(2.0)
+        noise = c / np.sqrt(var + c**2) * np.exp(-(mu**2) / (2.0 * (var + c**2)))
+        return np.asarray((total - noise).sum(axis=1))
+
+    @property
+    def surprises(self) -> Floats:
+        """|y - mu| summed over the columns, for each class that may be the answer; m x M."""
+        others = np.abs(-1.0 - self.mean)  # only the answer's own column is +1
+        return np.asarray(others.sum(axis=1, keepdims=True) - others + np.abs(1.0 - self.mean))
 
     def take(self, places: Indices) -> "PoolState":
         """The items at these places alone."""

@@ -11,7 +11,18 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple
 from functools import partial
 
-from tests.benchmarks import compilation, encoders, learning, others, page, prediction, service, training, updates
+from tests.benchmarks import (
+    compilation,
+    encoders,
+    learning,
+    others,
+    page,
+    prediction,
+    service,
+    softmax,
+    training,
+    updates,
+)
 from tests.benchmarks.rows import Row, measure
 
 SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
@@ -24,6 +35,7 @@ SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
     ],
     "learning": [learning.variance, learning.tuning, learning.pool, learning.gp_loop],
     "encoders": [encoders.digits, encoders.scenes, encoders.messages],
+    "softmax": [softmax.words, softmax.many_classes],
     "service": [service.large_pool, service.throughput, service.restart],
     "page": [page.labelling],
     "others": [others.gaussian_process, others.support_vectors],

@@ -18,6 +18,9 @@ def checks():
         ({"split": True}, VARIANCE),
         ({"kernel": "rbf"}, VARIANCE),
         ({"kernel": "linear"}, {}),
+        ({"likelihood": "softmax"}, NEGATIVE),
+        ({"likelihood": "softmax", "kernel": "linear"}, {}),
+        ({"likelihood": "softmax", "kernel": "rbf"}, {}),
     ]:
         yield from estimator_checks_generator(GPHIKClassifier(**settings), expected_failed_checks=expected, mark="skip")
 

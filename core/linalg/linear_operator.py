@@ -1,0 +1,88 @@
+"""The linear kernel matrix, by products with the table itself: sparse or dense, any number of rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from core._types import Floats, Indices, Table
+from core.kernels import LinearKernel
+from core.linalg.operator import check_rows_finite
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPredictor:
+    """x -> x^T w + constant."""
+
+    w: Floats  # D x M
+    constant: Floats  # M
+
+    def __call__(self, query: Table, *, quantised: bool = False) -> Floats:  # noqa: ARG002
+        return np.asarray(query @ self.w) + self.constant
+
+
+class LinearOperator:
+    """K = X diag(weights) X^T + bias, never formed: O(nnz) a column (paper 001, appendix D.3)."""
+
+    def __init__(self, x: Table, kernel: LinearKernel) -> None:
+        self.x = x  # n x D
+        self.kernel = kernel
+
+    def __len__(self) -> int:
+        return int(self.x.shape[0])
+
+    def with_kernel(self, kernel: LinearKernel) -> "LinearOperator":
+        return LinearOperator(self.x, kernel)
+
+    def product(self, v: Floats) -> Floats:
+        return self.predictor(v)(self.x)
+
+    def predictor(self, v: Floats) -> LinearPredictor:
+        w = self.kernel.dim_weights[:, None] * np.asarray(self.x.T @ v)
+        return LinearPredictor(w, self.kernel.bias * v.sum(axis=0))
+
+    def pull_back(self, e: Floats, f: Floats) -> Floats:
+        by_dim = np.einsum("dm,dm->d", np.asarray(self.x.T @ e), np.asarray(self.x.T @ f))
+        by_group = np.bincount(self.kernel.groups, by_dim, minlength=len(self.kernel.weights))
+        return np.array([np.vdot(e.sum(axis=0), f.sum(axis=0)), *by_group])
+
+    def difference(self, query: Table, beta: Floats) -> LinearPredictor:
+        own = np.asarray(query.toarray() if sp.issparse(query) else query).T
+        w = self.kernel.dim_weights[:, None] * (own - np.asarray(self.x.T @ beta))
+        return LinearPredictor(w, self.kernel.bias * (1.0 - beta.sum(axis=0)))
+
+    def only(self, rows: Indices) -> "LinearOperator":
+        return LinearOperator(self.x[rows], self.kernel)
+
+    def own(self, rows: Indices) -> Table:
+        return self.x[rows]
+
+    def cross(self, query: Table, first: int = 0) -> Floats:
+        product = (self._scaled(self.x[first:])) @ query.T
+        return np.asarray(product.toarray() if sp.issparse(product) else product) + self.kernel.bias
+
+    def diagonal(self, query: Table) -> Floats:
+        squares = query.multiply(query) if sp.issparse(query) else query * query
+        return np.asarray(squares @ self.kernel.dim_weights) + self.kernel.bias
+
+    def check(self, query: Table) -> None:
+        with np.errstate(over="ignore"):
+            check_rows_finite(self.diagonal(query))
+
+    def checkpoint(self) -> Table:
+        return self.x
+
+    def restore(self, checkpoint: Table) -> None:
+        self.x = checkpoint
+
+    def append(self, query: Table) -> None:
+        if sp.issparse(self.x):
+            self.x = sp.vstack([self.x, sp.csr_matrix(query)], format="csr")
+        else:
+            self.x = np.vstack([self.x, query.toarray() if sp.issparse(query) else query])
+
+    def remove(self, rows: Indices) -> None:
+        self.x = self.x[np.delete(np.arange(len(self)), rows)]
+
+    def _scaled(self, x: Table) -> Table:
+        return x @ sp.diags(self.kernel.dim_weights) if sp.issparse(x) else x * self.kernel.dim_weights

@@ -1,0 +1,183 @@
+"""Cross-validated likelihood, its gradient by all hyperparameters, and the search (paper 001, sections 4 and 5.2)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from core._types import Floats, Indices
+from core.kernels import Kernel
+from core.linalg import Operator
+from core.softmax.joint import JointKernel
+from core.softmax.newton import Curvature, fit
+from core.softmax.prior import Prior, PriorGradient
+from core.softmax.targets import Targets
+
+FOLDS = 5
+TOLERANCE = 1e-5  # of the fits and of the system behind the gradient
+BOUNDS = (1e-4, 1e6)  # of variances
+Tie = Literal["shared", "depth", "branch", "node"]
+
+
+class CrossValidation:
+    """Mean of -log P(label) over rows, each predicted by a model of the other folds.
+
+    The folds are fitted side by side on the one operator, with weights of zero where a row is left out: so one product
+    serves them all and gives the predictions, too. Rows that are labelled with inner nodes take no part. Each
+    evaluation starts from the weights of the last.
+    """
+
+    def __init__(self, operator: Operator, labels: Indices, prior: Prior, *, folds: int = FOLDS, seed: int = 0) -> None:
+        certain = np.flatnonzero(labels < prior.tree.n_classes)
+        self._operator = operator if len(certain) == len(labels) else operator.only(certain)
+        self._targets = Targets.of(labels[certain], prior.tree)
+        fold = _folds(labels[certain], min(folds, len(certain)), np.random.default_rng(seed))
+        self._left_out = fold[:, None] == np.arange(fold.max(initial=0) + 1)
+        self._weights: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self._left_out)
+
+    def __call__(self, prior: Prior, *, gradient: bool = True) -> tuple[float, PriorGradient | None]:
+        """The criterion for this prior, with its gradient if asked for."""
+        joint = JointKernel(self._operator, prior)
+        held, out = ~self._left_out, self._left_out[:, :, None]
+        found = fit(joint, self._targets, held, self._weights, tolerance=TOLERANCE)
+        if found.converged:
+            self._weights = found.weights
+        n = len(self)
+        value = float((self._targets.losses(found.latents) * self._left_out).sum() / n)
+        if not gradient:
+            return value, None
+        # d = sum over folds of a^T dK f with f = (I + W K)^-1 (pi - y), pi - y of the rows left out, W of the others.
+        pi = softmax(found.latents, axis=2)
+        errors = (pi - self._targets.expected(pi)) * out / n
+        size = np.sqrt(np.einsum("nqc,nqc->q", errors, errors))
+        f, _ = Curvature(joint, pi, held).solve(errors, TOLERANCE * size)
+        return value, joint.gradient(found.weights, f)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Which numbers of a prior may move, and which of the variances move together."""
+
+    ties: Indices  # P, number of the group of each node's variance
+    theta: tuple[str, ...] = ()  # free parameters of the kernels
+    together: bool = True  # one value for all kernels
+    intercept: bool = False
+    noise: bool = False
+
+    @classmethod
+    def of(cls, prior: Prior, tie: Tie = "shared", *, theta: tuple[str, ...] = (), intercept: bool = False) -> "Search":
+        """Variances are found for all nodes at once, for each depth, for each branch at the root, or for each node."""
+        tree = prior.tree
+        groups = {
+            "shared": np.zeros(len(tree)),
+            "depth": tree.depth,
+            "branch": tree.branch,
+            "node": np.arange(len(tree)),
+        }
+        return cls(np.unique(groups[tie], return_inverse=True)[1], theta, len(prior.kernels) == 1, intercept)
+
+    def logs(self, prior: Prior) -> Floats:
+        """The free numbers as a search sees them."""
+        sizes, bounds = np.bincount(self.ties), np.exp(self.bounds(prior))
+        parts = [np.exp(np.bincount(self.ties, np.log(prior.variances)) / sizes)]
+        parts += [kernel.theta[self._places(kernel)] for kernel in self._kernels(prior)]
+        parts += [np.array([prior.intercept])] * self.intercept + [np.array([prior.noise])] * self.noise
+        return np.asarray(np.log(np.clip(np.concatenate(parts), bounds[:, 0], bounds[:, 1])))
+
+    def at(self, prior: Prior, logs: Floats) -> Prior:
+        """The prior with these free numbers."""
+        values, cut = np.exp(logs), int(self.ties.max()) + 1
+        kernels, width = [], len(self.theta)
+        for number, kernel in enumerate(prior.kernels):
+            theta, first = kernel.theta.copy(), cut + (0 if self.together else number * width)
+            theta[self._places(kernel)] = values[first : first + width]
+            kernels.append(kernel.with_theta(theta) if width else kernel)
+        rest = iter(values[cut + width * len(self._kernels(prior)) :])
+        return replace(
+            prior,
+            variances=values[self.ties],
+            kernels=tuple(kernels),
+            intercept=float(next(rest)) if self.intercept else prior.intercept,
+            noise=float(next(rest)) if self.noise else prior.noise,
+        )
+
+    def bounds(self, prior: Prior) -> Floats:
+        """Of the logarithms."""
+        kernels = [kernel.bounds[self._places(kernel)] for kernel in self._kernels(prior)]
+        free = int(self.ties.max()) + 1
+        bounds = np.vstack([[BOUNDS] * free, *kernels, *[[BOUNDS]] * (self.intercept + self.noise)])
+        return np.asarray(np.log(bounds))
+
+    def gradient(self, prior: Prior, by: PriorGradient) -> Floats:
+        """By the free logarithms."""
+        by_tie = np.bincount(self.ties, by.variances * prior.variances)
+        parts: list[Floats] = [np.asarray(by_tie, dtype=np.float64)]
+        thetas: list[Floats] = [
+            (theta * kernel.theta)[self._places(kernel)] for kernel, theta in zip(prior.kernels, by.thetas, strict=True)
+        ]
+        parts += [np.asarray(np.sum(thetas, axis=0))] if self.together else thetas
+        parts += [np.array([by.intercept * prior.intercept])] * self.intercept
+        parts += [np.array([by.noise * prior.noise])] * self.noise
+        return np.concatenate(parts)
+
+    def _kernels(self, prior: Prior) -> tuple[Kernel, ...]:
+        return prior.kernels[:1] if self.together else prior.kernels
+
+    def _places(self, kernel: Kernel) -> list[int]:
+        return [kernel.names.index(name) for name in self.theta]
+
+
+@dataclass(frozen=True, eq=False)
+class TunedPrior:
+    """What a search found."""
+
+    prior: Prior
+    value: float  # mean -log probability of a row's label, cross-validated
+    evaluations: int
+    criterion: str = "cv"
+
+
+def tune_prior(
+    criterion: CrossValidation,
+    start: Prior,
+    search: Search,
+    *,
+    max_rounds: int = 30,
+    on_step: Callable[[], object] = lambda: None,
+) -> TunedPrior:
+    """L-BFGS on the logarithms, from where the prior is. `on_step` is called before each evaluation."""
+    best: TunedPrior | None = None
+    count = 0
+
+    def evaluate(logs: Floats) -> tuple[float, Floats]:
+        nonlocal best, count
+        on_step()
+        count += 1
+        prior = search.at(start, logs)
+        value, by = criterion(prior)
+        assert by is not None
+        if best is None or value < best.value:
+            best = TunedPrior(prior, value, count)
+        # Summed over rows, since the first step of the search has the size of the gradient.
+        return value * len(criterion), search.gradient(prior, by) * len(criterion)
+
+    options = {"maxiter": max_rounds, "ftol": 1e-5, "gtol": 1e-3}
+    bounds = search.bounds(start)
+    minimize(evaluate, search.logs(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    assert best is not None
+    return replace(best, evaluations=count)
+
+
+def _folds(labels: Indices, folds: int, rng: np.random.Generator) -> Indices:
+    """A fold for each row, at random, with classes spread evenly."""
+    shuffled = rng.permutation(len(labels))
+    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    out = np.empty(len(labels), dtype=np.int64)
+    out[by_class] = np.arange(len(labels)) % max(folds, 1)
+    return out

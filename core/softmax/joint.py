@@ -1,0 +1,117 @@
+"""The covariance of all class functions at all rows, as products."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from core._types import Floats, Indices
+from core.linalg import Operator, Predictor
+from core.softmax.prior import Prior, PriorGradient
+from core.softmax.tree import ClassTree
+
+
+class JointKernel:
+    """K over n rows and C classes (paper 001, eq. 2 with the intercepts of eq. 4).
+
+    Vectors are n x q x C: q problems side by side, so that one pass over the rows serves all of them. With one kernel
+    K = k(X, X) (x) B, B the mixing of classes, so that a tree costs no more columns than its classes.
+    """
+
+    def __init__(self, operator: Operator, prior: Prior) -> None:
+        self.prior = prior
+        self.operators = tuple(
+            operator if kernel is operator.kernel else operator.with_kernel(kernel) for kernel in prior.kernels
+        )
+
+    def __len__(self) -> int:
+        return len(self.operators[0])
+
+    def product(self, v: Floats) -> Floats:
+        """K v."""
+        prior = self.prior
+        return np.asarray(self._mixed(v) + prior.intercept * v.sum(axis=0) + prior.noise * v)
+
+    def _mixed(self, v: Floats) -> Floats:
+        tree, variances = self.prior.tree, self.prior.variances
+        if len(self.operators) == 1:
+            product = self.operators[0].product(v.reshape(len(v), -1)).reshape(v.shape)
+            return tree.to_classes(tree.to_nodes(product) * variances)
+        return tree.to_classes(self._by_node(tree.to_nodes(v)) * variances)
+
+    def _by_node(self, v: Floats) -> Floats:
+        """k_p(X, X) v_p for each node p; n x q x P."""
+        out = np.empty_like(v)
+        for operator, nodes in zip(self.operators, self._nodes(), strict=True):
+            columns = v[:, :, nodes]
+            out[:, :, nodes] = operator.product(columns.reshape(len(v), -1)).reshape(columns.shape)
+        return out
+
+    def _nodes(self) -> list[Indices]:
+        return [np.flatnonzero(self.prior.kernel_of == kernel) for kernel in range(len(self.operators))]
+
+    @cached_property
+    def _own(self) -> Floats:
+        """variance_p k_p(x_i, x_i), n x 1 x P."""
+        values = np.column_stack([op.diagonal(op.own(np.arange(len(op)))) for op in self.operators])
+        return np.asarray((values[:, self.prior.kernel_of] * self.prior.variances)[:, None, :])
+
+    def own_product(self, v: Floats) -> Floats:
+        """K_ii v_i for each row i, the rows taken one by one."""
+        tree = self.prior.tree
+        return tree.to_classes(self._own * tree.to_nodes(v)) + (self.prior.intercept + self.prior.noise) * v
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """Of K, n x 1 x C."""
+        return self.prior.tree.to_classes(self._own) + (self.prior.intercept + self.prior.noise)
+
+    def predictor(self, weights: Floats) -> "Latents":
+        """x -> the latent functions at x, for weights n x C."""
+        prior, tree = self.prior, self.prior.tree
+        constants = prior.intercept * weights.sum(axis=0)
+        nodes = tree.to_nodes(weights) * prior.variances
+        if len(self.operators) == 1:
+            return Latents((self.operators[0].predictor(tree.to_classes(nodes)),), None, tree, constants)
+        parts = self._nodes()
+        predictors = tuple(op.predictor(nodes[:, part]) for op, part in zip(self.operators, parts, strict=True))
+        return Latents(predictors, np.concatenate(parts), tree, constants)
+
+    def gradient(self, e: Floats, f: Floats) -> PriorGradient:
+        """Of the sum over problems of e^T K f by the prior's parameters: products do not grow with their number."""
+        prior, tree = self.prior, self.prior.tree
+        if len(self.operators) == 1:
+            product = self.operators[0].product(f.reshape(len(f), -1)).reshape(f.shape)
+            by_node = tree.to_nodes(product)
+        else:
+            by_node = self._by_node(tree.to_nodes(f))
+        e_nodes, f_nodes = tree.to_nodes(e), tree.to_nodes(f)
+        variances = np.einsum("nqp,nqp->p", e_nodes, by_node)
+        thetas = tuple(
+            op.pull_back(
+                (e_nodes[:, :, nodes] * prior.variances[nodes]).reshape(len(e), -1),
+                f_nodes[:, :, nodes].reshape(len(f), -1),
+            )
+            for op, nodes in zip(self.operators, self._nodes(), strict=True)
+        )
+        return PriorGradient(variances, thetas, float(np.vdot(e.sum(axis=0), f.sum(axis=0))), float(np.vdot(e, f)))
+
+
+@dataclass(frozen=True, eq=False)
+class Latents:
+    """Latent functions of all classes, unchanged by whatever happens to the model they came from."""
+
+    predictors: tuple[Predictor, ...]
+    nodes: Indices | None  # of the predictors' columns; None if these are classes
+    tree: ClassTree
+    constants: Floats  # C
+
+    def __call__(self, query: Any, *, quantised: bool = False) -> Floats:
+        """rows x C."""
+        columns = np.hstack([predictor(query, quantised=quantised) for predictor in self.predictors])
+        if self.nodes is not None:
+            by_node = np.empty_like(columns)
+            by_node[:, self.nodes] = columns
+            columns = self.tree.to_classes(by_node)
+        return columns + self.constants

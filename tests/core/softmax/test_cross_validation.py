@@ -1,0 +1,87 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.softmax import CrossValidation, Search, SoftmaxRegression, tune_prior
+from core.softmax import cross_validation as module
+from tests.core.softmax.problems import TREES, N, operator, prior
+
+
+@pytest.fixture(autouse=True)
+def tight(monkeypatch):
+    monkeypatch.setattr(module, "TOLERANCE", 1e-11)
+
+
+def test_the_criterion_is_the_likelihood_of_what_was_left_out():
+    op, _, y = operator("hik")
+    parameters = prior(TREES["tree"], op.kernel, noise=0.2)
+    criterion = CrossValidation(op, y, parameters, folds=3)
+    value, _ = criterion(parameters, gradient=False)
+    total = 0.0
+    for k in range(3):
+        out = criterion._left_out[:, k]
+        model = SoftmaxRegression(op.only(np.flatnonzero(~out)), y[~out], parameters, tolerance=1e-11)
+        p = model.probabilities(op.own(np.flatnonzero(out)))
+        total -= np.log(p[np.arange(out.sum()), y[out]]).sum()
+    assert value == pytest.approx(total / N, rel=1e-8)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("kind", ["hik", "stored", "sparse"])
+def test_every_gradient_against_finite_differences(kind, tree, own):
+    op, _, y = operator(kind)
+    start = prior(TREES[tree], op.kernel, own=own, noise=0.3, variance=3.0)
+    search = Search(np.arange(len(start.tree)), op.kernel.names, not own, intercept=True, noise=True)
+    criterion = CrossValidation(op, y, start, folds=3)
+    logs = search.logs(start)
+    assert np.allclose(search.logs(search.at(start, logs)), logs)
+    _, by = criterion(start)
+    found = search.gradient(start, by)
+    assert found.shape == logs.shape
+    step = 1e-4
+    for j in range(len(logs)):
+        move = np.zeros(len(logs))
+        move[j] = step
+        upper, lower = (criterion(search.at(start, logs + sign * move), gradient=False)[0] for sign in (1, -1))
+        assert found[j] == pytest.approx((upper - lower) / (2 * step), rel=1e-4, abs=1e-7), j
+
+
+def test_variances_that_move_together():
+    op, _, _ = operator("hik")
+    parameters = prior(TREES["tree"], op.kernel)
+    for tie, groups in {"shared": [0] * 5, "depth": [2, 2, 1, 1, 0], "branch": [0] * 5, "node": range(5)}.items():
+        search = Search.of(parameters, tie)
+        same = search.ties[:, None] == search.ties
+        assert np.array_equal(same, np.array(groups)[:, None] == np.array(groups)), tie
+    assert len(Search.of(parameters, "depth", theta=("eta",), intercept=True).logs(parameters)) == 5
+
+
+def test_the_search_lowers_the_criterion_and_ignores_uncertain_rows(monkeypatch):
+    monkeypatch.setattr(module, "TOLERANCE", 1e-7)
+    op, _, y = operator("stored")
+    tree = TREES["tree"]
+    labels = np.where(np.arange(N) % 5 == 0, 4, y)
+    start = prior(tree, op.kernel, variance=0.01)
+    criterion = CrossValidation(op, labels, start)
+    steps = []
+    found = tune_prior(criterion, start, Search.of(start, "depth", theta=("gamma",)), on_step=lambda: steps.append(1))
+    assert found.value < criterion(start, gradient=False)[0] - 1e-3
+    assert found.evaluations == len(steps)
+    assert (found.prior.variances > start.variances).any()
+    certain = np.flatnonzero(labels < 3)
+    alone = CrossValidation(op.only(certain), labels[certain], start)
+    assert alone(start, gradient=False)[0] == pytest.approx(criterion(start, gradient=False)[0], rel=1e-6)
+
+
+def test_a_fit_that_fails_is_no_start_for_the_next(monkeypatch):
+    op, _, y = operator("stored")
+    parameters = prior(TREES["flat"], op.kernel)
+    criterion = CrossValidation(op, y, parameters)
+    criterion(parameters)
+    before = criterion._weights
+    found = module.fit
+    monkeypatch.setattr(module, "fit", lambda *a, **k: replace(found(*a, **k), converged=False))
+    criterion(prior(TREES["flat"], op.kernel, variance=1.0))
+    assert criterion._weights is before

@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+
+from core.softmax import Curvature, JointKernel, Prior, SoftmaxRegression, Targets, fit
+from tests.core.softmax.problems import KINDS, TREES, N, dense, operator, prior
+from tests.reference import softmax as reference
+
+
+def columns(v):
+    """n x C as one problem."""
+    return v[:, None, :]
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_products_are_those_of_the_dense_matrix(kind, tree, own):
+    op, _, _ = operator(kind)
+    parameters = prior(TREES[tree], op.kernel, own=own, noise=0.3)
+    joint, K = JointKernel(op, parameters), dense(op, parameters)
+    v = np.random.default_rng(1).normal(size=(N, 2, 3))
+    for q in range(2):
+        assert np.allclose(joint.product(v)[:, q].ravel(), K @ v[:, q].ravel())
+    assert np.allclose(joint.diagonal.ravel(), np.diag(K))
+    blocks = [K[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] @ v[i, 0] for i in range(N)]
+    assert np.allclose(joint.own_product(v)[:, 0], blocks)
+    query = op.own(np.arange(4))
+    without_noise = (K @ v[:, 0].ravel()).reshape(N, 3) - 0.3 * v[:, 0]
+    assert np.allclose(joint.predictor(v[:, 0])(query), without_noise[:4])
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("kind", ["hik", "stored", "sparse"])
+def test_a_fit_is_the_dense_minimum(kind, tree, own):
+    op, _, y = operator(kind)
+    parameters = prior(TREES[tree], op.kernel, own=own, noise=0.1)
+    model = SoftmaxRegression(op, y, parameters, tolerance=1e-10)
+    K, targets = dense(op, parameters), np.eye(3)[y]
+    expected = reference.fit(K, targets)
+    assert model.solution.converged
+    assert np.allclose(model.weights, expected, atol=1e-8)
+    assert np.allclose(model.solution.latents[:, 0].ravel(), K @ expected.ravel(), atol=1e-7)
+    assert model.objective() == pytest.approx(reference.objective(K, targets, expected), rel=1e-9)
+    assert np.allclose(model.probabilities(op.own(np.arange(N))).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_newton_systems_are_solved(tree):
+    op, _, _ = operator("hik")
+    parameters = prior(TREES[tree], op.kernel)
+    K = dense(op, parameters)
+    rng = np.random.default_rng(0)
+    pi = softmax(rng.normal(size=(N, 3)), axis=1)
+    curvature = Curvature(JointKernel(op, parameters), columns(pi), np.ones((N, 1), dtype=bool))
+    h = rng.normal(size=(N, 3))
+    s, ks = curvature.solve(columns(h), np.array([1e-11]))
+    expected = np.linalg.solve(np.eye(3 * N) + reference.hessian(pi) @ K, h.ravel())
+    assert np.allclose(s.ravel(), expected, atol=1e-8)
+    assert np.allclose(ks.ravel(), K @ expected, atol=1e-7)
+    if tree == "flat":  # linear in C, for small n
+        single = parameters.variances[:, None, None] * op.cross(op.own(np.arange(N))) + parameters.intercept
+        assert np.allclose(reference.solve_by_classes(single, pi, h).ravel(), expected, atol=1e-8)
+
+
+def test_every_truncated_solution_goes_down():
+    op, _, y = operator("hik")
+    joint = JointKernel(op, prior(TREES["tree"], op.kernel, variance=1e3))
+    pi = softmax(np.random.default_rng(0).normal(size=(N, 1, 3)) * 4, axis=2)
+    gradient = pi - columns(np.eye(3)[y])
+    for rounds in range(6):
+        s, ks = Curvature(joint, pi, np.ones((N, 1), dtype=bool)).solve(gradient, np.zeros(1), rounds)
+        assert np.vdot(gradient, ks) > 0.0
+        assert np.allclose(ks, joint.product(s))
+
+
+def test_tiny_probabilities_and_outliers():
+    """Variances so large that probabilities underflow, and a row with the wrong label from a far start."""
+    op, _, y = operator("stored")
+    parameters = prior(TREES["flat"], op.kernel, variance=1e4)
+    targets = Targets.of(y, parameters.tree)
+    joint = JointKernel(op, parameters)
+    start = np.zeros((N, 1, 3))
+    start[:, 0, :] = np.where(np.eye(3)[(y + 1) % 3] > 0, 20.0, -10.0)  # sure of the wrong class
+    assert softmax(joint.product(start), axis=2).min() < 1e-300
+    found = fit(joint, targets, weights=start, tolerance=1e-9)
+    assert found.converged
+    assert np.allclose(found.weights, fit(joint, targets, tolerance=1e-9).weights, atol=1e-6)
+
+
+def test_problems_side_by_side_are_those_alone():
+    op, _, y = operator("hik")
+    parameters = prior(TREES["tree"], op.kernel)
+    held = np.arange(N)[:, None] % 3 != np.arange(3)
+    found = fit(JointKernel(op, parameters), Targets.of(y, parameters.tree), held, tolerance=1e-10)
+    for k in range(3):
+        rows = np.flatnonzero(held[:, k])
+        alone = SoftmaxRegression(op.only(rows), y[rows], parameters, tolerance=1e-10)
+        assert np.allclose(found.weights[rows, k], alone.weights, atol=1e-8)
+        assert not found.weights[~held[:, k], k].any()
+        assert np.allclose(found.latents[:, k], alone.latents(op.own(np.arange(N))), atol=1e-7)
+
+
+def test_an_offset_is_what_others_contribute():
+    op, _, y = operator("stored")
+    parameters = prior(TREES["flat"], op.kernel)
+    joint, targets = JointKernel(op, parameters), Targets.of(y, parameters.tree)
+    offset = np.random.default_rng(0).normal(size=(N, 1, 3))
+    found = fit(joint, targets, offset=offset, tolerance=1e-10)
+    residual = softmax(joint.product(found.weights) + offset, axis=2) - columns(np.eye(3)[y]) + found.weights
+    assert np.abs(residual).max() < 1e-8
+
+
+def test_too_few_steps_are_told():
+    op, _, y = operator("stored")
+    joint = JointKernel(op, Prior.shared(TREES["flat"], op.kernel, 100.0))
+    with pytest.warns(ConvergenceWarning, match="relative gradient"):
+        found = fit(joint, Targets.of(y, TREES["flat"]), max_steps=1)
+    assert not found.converged
+    assert found.steps == 1

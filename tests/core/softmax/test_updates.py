@@ -1,0 +1,165 @@
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from core.histograms import raw_rows
+from core.softmax import ClassTree, JointKernel, NamedTree, SoftmaxRegression, Targets, fit
+from tests.core.softmax.problems import TREES, N, operator, prior
+
+TOLERANCE = 1e-10
+
+
+def model(kind="hik", tree="tree", n=N):
+    op, x, y = operator(kind, n)
+    return SoftmaxRegression(op, y, prior(TREES[tree], op.kernel), tolerance=TOLERANCE), x, y
+
+
+def assert_same_as_fresh(changed):
+    rows = np.arange(len(changed.labels))
+    fresh = SoftmaxRegression(changed.operator.only(rows), changed.labels, changed.prior, tolerance=TOLERANCE)
+    assert np.allclose(changed.weights, fresh.weights, atol=1e-7)
+    query = changed.operator.own(rows[:5])
+    assert np.allclose(changed.latents(query), fresh.latents(query), atol=1e-6)
+
+
+def as_query(kind, x):
+    return raw_rows(x) if kind == "hik" else x
+
+
+@pytest.mark.parametrize("kind", ["hik", "rbf", "stored", "linear"])
+def test_rows_come_and_go(kind):
+    found, _, _ = model(kind)
+    _, x, y = operator(kind, seed=5)
+    before = found.latents(found.operator.own(np.arange(4)))
+    predictor = found.predictor
+    found.add(as_query(kind, x[:3]), y[:3])
+    assert_same_as_fresh(found)
+    found.remove(np.array([0, 7]))
+    assert_same_as_fresh(found)
+    found.relabel((found.labels + 1) % 3)
+    assert_same_as_fresh(found)
+    kept, _, _ = model(kind)
+    assert np.allclose(predictor(kept.operator.own(np.arange(4))), before)  # what was published stays
+
+
+def test_what_is_solved_is_not_solved_again():
+    found, _, _ = model()
+    assert found.solution.products > 1
+    found.relabel(found.labels)
+    assert (found.solution.products, found.solution.steps) == (0, 0)
+
+
+def test_a_new_class_and_a_class_that_becomes_a_node():
+    found, x, _ = model(tree="flat")
+    tree = ClassTree.flat(4)
+    found.add(raw_rows(x[:2]), np.array([3, 3]), np.arange(3), tree)
+    assert found.n_classes == 4
+    assert_same_as_fresh(found)
+    # Class 3 is split into two kinds; its labels now mean either.
+    tree = ClassTree(np.array([-1, -1, -1, 5, 5, -1]))
+    found.relabel(np.where(found.labels == 3, 5, found.labels), np.array([0, 1, 2, 5]), tree)
+    assert found.n_classes == 5
+    assert np.allclose(
+        found.solution.latents[:, 0, 3], found.solution.latents[:, 0, 4], atol=1e-6
+    )  # nothing tells them apart
+
+
+def test_classes_may_change_places():
+    found, _, _ = model()
+    swapped = np.array([1, 0, 2, 3, 4])
+    found.relabel(swapped[found.labels], swapped, TREES["tree"])
+    assert_same_as_fresh(found)
+
+
+def test_another_prior():
+    found, _, _ = model()
+    found.reset(prior(TREES["tree"], found.operator.kernel, variance=2.0))
+    assert_same_as_fresh(found)
+
+
+def test_what_fails_changes_nothing(monkeypatch):
+    found, x, y = model()
+    weights, labels = found.weights, found.labels
+
+    def broken(self, start, latents=None):
+        raise MemoryError("none left")
+
+    monkeypatch.setattr(SoftmaxRegression, "_fit", broken)
+    for change in (
+        lambda: found.add(raw_rows(x[:1] * 0.77), y[:1]),
+        lambda: found.remove(np.array([0])),
+        lambda: found.relabel((labels + 1) % 3),
+    ):
+        with pytest.raises(MemoryError):
+            change()
+    assert len(found.operator) == N
+    assert np.array_equal(found.labels, labels)
+    assert np.array_equal(found.weights, weights)
+    assert np.allclose(found.latents(found.operator.own(np.arange(N))), found.solution.latents[:, 0])
+
+
+def test_labels_at_inner_nodes_by_em():
+    op, _, y = operator("hik")
+    tree = TREES["tree"]
+    labels = np.where(np.arange(N) % 3 == 0, tree.parents[y], y)  # a third of the rows say no more than the node
+    labels[1] = 4  # anything at all
+    parameters = prior(tree, op.kernel)
+    found = SoftmaxRegression(op, labels, parameters, tolerance=1e-9)
+    assert found.solution.converged
+    # A fixed point: the gradient of the likelihood of the labels themselves vanishes.
+    pi = np.exp(found.solution.latents[:, 0] - np.logaddexp.reduce(found.solution.latents[:, 0], axis=1)[:, None])
+    q = Targets.of(labels, tree).expected(pi[:, None])[:, 0]
+    assert np.abs(pi - q + found.weights).max() < 1e-6
+    assert np.allclose(q[labels < 3], np.eye(3)[labels[labels < 3]])
+    assert np.allclose(q[labels == 3][:, 2], 0.0)
+    # And no point near it is better.
+    rng = np.random.default_rng(0)
+    K = found._joint.product
+    for _ in range(20):
+        a = found.solution.weights + 0.01 * rng.normal(size=(N, 1, 3))
+        u = K(a)
+        assert Targets.of(labels, tree).losses(u).sum() + np.vdot(a, u) / 2 > found.objective()
+
+
+def test_the_likelihood_never_falls_in_em():
+    op, _, y = operator("hik")
+    tree = TREES["tree"]
+    labels = np.where(np.arange(N) % 2 == 0, tree.parents[y], y)
+    values = []
+    for steps in range(8):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = fit(JointKernel(op, prior(tree, op.kernel)), Targets.of(labels, tree), max_steps=steps)
+        losses = Targets.of(labels, tree).losses(found.latents).sum()
+        values.append(losses + np.vdot(found.weights, found.latents) / 2)
+    assert (np.diff(values) <= 1e-9).all()
+
+
+def test_trees_by_name():
+    named = NamedTree.of(["robin", "tit", "car"], {"robin": "bird", "tit": "bird", "bird": None, "owl": "bird"})
+    assert named.classes.tolist() == ["car", "owl", "robin", "tit"]
+    assert named.names.tolist() == ["car", "owl", "robin", "tit", "bird"]
+    assert named.numbers(["bird", "car"]).tolist() == [4, 0]
+    assert named.tree.under(named.numbers(["bird"])).tolist() == [[False, True, True, True]]
+    with pytest.raises(ValueError, match="cycle"):
+        NamedTree.of([], {"a": "b", "b": "a"})
+
+
+def test_expected_losses_by_brute_force():
+    tree = ClassTree(np.array([5, 5, 6, 6, -1, 7, 7, -1]))  # depths 3, 3, 3, 3, 1
+    n = tree.n_classes
+    every = np.arange(n)
+    distance = np.array([tree.distance(np.full(n, c), every) for c in every])
+    assert distance[0].tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
+    assert distance[4].tolist() == [2.0, 2.0, 2.0, 2.0, 0.0]
+    p = np.random.default_rng(0).dirichlet(np.full(n, 0.5), size=50)
+    assert np.array_equal(tree.decide(p, "tree"), (p @ distance).argmin(axis=1))
+    assert np.array_equal(tree.decide(p), p.argmax(axis=1))
+    wrong_parent = tree.parents[:n, None] != tree.parents[:n]
+    chosen = tree.decide(p, "parent")
+    loss = p @ wrong_parent
+    assert np.allclose(loss[np.arange(50), chosen], loss.min(axis=1))
+    assert np.allclose(tree.to_nodes(p)[:, 7], p[:, :4].sum(axis=1))
+    assert tree.branch.tolist() == [7, 7, 7, 7, 4, 7, 7, 7]
