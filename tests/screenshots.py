@@ -14,7 +14,7 @@ from tests.app.live import ADMIN, in_thread
 from tests.app.page.drawings import zip_of_shapes
 from tests.app.page.people import digit, made_key
 
-PICTURES = Path(__file__).parents[1] / "pictures"
+PICTURES = Path(__file__).parent / "pictures"
 ITEM = "() => document.getElementById('item').dataset.key"
 ANSWERS, MISTAKES = 240, 0.03
 PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "color_scheme": "dark", "device_scale_factor": 2}
