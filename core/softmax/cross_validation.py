@@ -17,7 +17,7 @@ from core.softmax.prior import Prior, PriorGradient
 from core.softmax.targets import Targets
 
 FOLDS = 5
-TOLERANCE = 1e-5  # of the fits and of the system behind the gradient
+TOLERANCE = 1e-4  # of the fits and of the system behind the gradient
 BOUNDS = (1e-4, 1e6)  # of variances
 Tie = Literal["shared", "depth", "branch", "node"]
 
