@@ -96,7 +96,7 @@ class Process:
         return self.wait()
 
     def wait(self):
-        code = self.process.wait(60)
+        code = self.process.wait(180)
         self._reader.join()
         self.process.stderr.close()
         return code
