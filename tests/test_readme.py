@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.encoders import ENCODERS
 from app.services.project_settings import ProjectSettings
 from app.settings import ServiceSettings
 from core import GPHIKClassifier
@@ -90,6 +91,12 @@ def test_every_setting_is_documented(model, form):
     for name, field in model.model_fields.items():
         default = "" if field.default is None else f"`{field.default}`"
         assert f"| `{form(name)}` | {default} | {field.description} |" in README
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_options_of_encoders(kind):
+    for name, field in ENCODERS[kind].options_type.model_fields.items():
+        assert f"| {kind} | `{name}` | `{field.default}` | {field.description} |" in README
 
 
 def test_the_two_commands_come_first():

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from app.encoders import archive
 from app.encoders.contract import Channel, Encoded, Encoder, Kind, Raw, Step, silent
 from app.encoders.image import ImageEncoder
@@ -11,7 +13,7 @@ from app.encoders.table import TableEncoder
 from app.encoders.text import TextEncoder
 from app.encoders.vectors import VectorEncoder
 
-__all__ = ["ENCODERS", "Channel", "Encoded", "Encoder", "Kind", "Raw", "fit", "restore"]
+__all__ = ["ENCODERS", "Channel", "Encoded", "Encoder", "Kind", "Raw", "check_options", "fit", "restore"]
 
 ENCODERS: dict[Kind, type[Encoder]] = {
     encoder.kind: encoder for encoder in (TextEncoder, ImageEncoder, TableEncoder, VectorEncoder, SetEncoder)
@@ -30,6 +32,25 @@ def fit(
         raise ValueError(f"kind must be one of {', '.join(ENCODERS)}; got {kind!r}")
     encoder = ENCODERS[kind]
     return encoder.fit(raws, encoder.options_type.model_validate(dict(options or {})), seed, on_step)
+
+
+def check_options(kind: str, options: Mapping[str, Any]) -> None:
+    """Raise a ValueError that says what an encoder of this kind does not take.
+
+    >>> check_options("text", {"hashing": True})
+    >>> check_options("auto", {"hashing": True})
+    Traceback (most recent call last):
+    ValueError: options belong to an encoder that is named: text, image, table, vectors or sets
+    """
+    encoder = ENCODERS.get(kind)  # type: ignore[call-overload]
+    if encoder is None:
+        raise ValueError("options belong to an encoder that is named: text, image, table, vectors or sets")
+    try:
+        encoder.options_type.model_validate(dict(options))
+    except ValidationError as error:
+        known = ", ".join(encoder.options_type.model_fields)
+        where = "; ".join(f"{'.'.join(map(str, e['loc']))[:100]}: {e['msg']}" for e in error.errors()[:5])
+        raise ValueError(f"encoder_options: {where}; known are {known}") from error
 
 
 def restore(state: bytes) -> Encoder:

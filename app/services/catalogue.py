@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from app.db import encoders, projects
 from app.db.database import Database
+from app.encoders import check_options
 from app.services.class_book import ClassBook
 from app.services.clock import now
 from app.services.ids import new_id
@@ -70,8 +71,9 @@ class ChangeProject(Task):
         _check(settings)
         if settings.columns != project.settings.columns and project.keys:
             raise Invalid("columns cannot be changed once there are items")
-        if settings.encoder != project.settings.encoder and (project.keys or project.encoder is not None):
-            raise Invalid("encoder cannot be changed once there are items or an encoder was fitted")
+        encoder = project.settings.encoder, project.settings.encoder_options
+        if (settings.encoder, settings.encoder_options) != encoder and (project.keys or project.encoder is not None):
+            raise Invalid("the encoder cannot be changed once there are items or it was fitted")
         name = self._name or project.name
         projects.change(connection, project.id, name=name, settings=settings.model_dump())
         before = project.model()
@@ -110,5 +112,7 @@ def _shown(row: Any, classes: Sequence[Any], encoder: Any) -> dict[str, Any]:
 def _check(settings: ProjectSettings) -> None:
     try:
         learner_settings(settings.model())
+        if settings.encoder_options:
+            check_options(settings.encoder, settings.encoder_options)
     except ValueError as error:
         raise Invalid(f"settings: {error}") from error

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from app.services.plain import check_plain
 from app.services.strategies import Strategy
 from core import Settings
 
@@ -56,6 +57,9 @@ class ProjectSettings(ModelSettings):
         "none",
         description="what makes features of raw items: none (features are sent), text, image, table, vectors, sets, "
         "or auto, which looks at the first import",
+    )
+    encoder_options: Annotated[dict[str, Any], AfterValidator(check_plain)] = Field(
+        {}, description="of the encoder that is named"
     )
     columns: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
         None, description="feature columns; by default as many as the first items have"

@@ -78,7 +78,7 @@ class RawImport:
         raws = source.sample(FIT_ON[kind])
         # A histogram kernel reads vectors with their signs apart.
         split = kind == "vectors" and self._project.settings.kernel == "hik" and not self._project.settings.complement
-        options = {"form": "split"} if split else {}
+        options = ({"form": "split"} if split else {}) | self._project.settings.encoder_options
         state = process.fit(raws, options, lambda done: self._progress.tell(done, len(raws), message))
         encoder = restore(state)
         description = encoder.describe() | {"levels": encoder.settings().get("levels", "auto")}

@@ -4,7 +4,7 @@ import { call, projectPath } from "../api.js";
 import { capital, h } from "../dom.js";
 
 const FIRST = ["strategy", "explore", "overlap", "consensus", "lease_seconds", "open_classes", "retrain"];
-const FIXED = ["columns", "encoder"]; // of the items that are there
+const FIXED = ["columns", "encoder", "encoder_options"]; // of the items that are there
 
 export async function settingsSection(place, page) {
   const { project } = page;

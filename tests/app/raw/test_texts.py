@@ -116,3 +116,27 @@ def test_the_encoder_stays(site):
     assert "text" in imported(project, as_zip({"a.png": b""}), "failed")
     fresh = site.project(encoder="auto")
     assert fresh.patch("", {"settings": {"encoder": "image"}})["settings"]["encoder"] == "image"
+
+
+def test_options_of_the_encoder(site):
+    project = site.project(kernel=None, encoder="text", encoder_options={"hashing": True, "words": 64})
+    imported(project, as_csv(texts(20)))
+    encoder = project.get("")["encoder"]
+    assert encoder["channels"][0] == {"name": "words", "columns": 64}
+    assert encoder["description"]["options"]["hashing"] is True
+    project.post("/items", {"items": [{"key": "n", "text": "words that nobody has seen"}]}, 201)
+    assert "cannot be changed" in project.patch("", {"settings": {"encoder_options": {}}}, 422)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "options", "message"),
+    [
+        ("text", {"hashed": True}, "known are words"),
+        ("text", {"words": -1}, "words: "),
+        ("auto", {"words": 10}, "an encoder that is named"),
+        ("table", {"leave_out": ["\0"]}, "NUL"),
+    ],
+)
+def test_options_that_are_none(site, encoder, options, message):
+    settings = {"encoder": encoder, "encoder_options": options}
+    assert message in site.post("/v1/projects", {"name": "p", "classes": [], "settings": settings}, 422)["detail"]
