@@ -10,12 +10,12 @@ serve: $(VENV)/ready
 
 # The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m "not jit" tests/core --cov --cov-fail-under=95
+	$(BIN)/pytest -n 2 --dist loadfile --durations=30
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m "not jit" tests/core --cov --cov-fail-under=95
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it.
 torture: $(VENV)/ready
-	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability -s --durations=0
+	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability tests/app/input tests/app/raw -s --durations=0
 
 # Real photographs and texts are measured where DATA has them.
 bench: $(VENV)/ready

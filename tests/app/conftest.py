@@ -83,10 +83,16 @@ def postgresql_database(postgresql_url):
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def site(request, tmp_path_factory, postgresql_server):
     """An administrator's access to a real server on each database, shared by the tests of a module."""
-    folder = tmp_path_factory.mktemp("site")
+    with site_on(request.param, tmp_path_factory.mktemp("site"), postgresql_server) as site:
+        yield site
+
+
+@contextmanager
+def site_on(kind, folder, postgresql_server):
+    """A server in a thread, on a database of this kind."""
     with ExitStack() as stack:
         url = None
-        if request.param == "postgresql":
+        if kind == "postgresql":
             url = stack.enter_context(empty_postgresql(postgresql_server))
         address, service = stack.enter_context(in_thread(url, folder))
         yield Site(stack.enter_context(httpx.Client(base_url=address, timeout=60)), service)

@@ -24,7 +24,7 @@ def test_16_threads_scoring_at_once_give_the_serial_result(posterior):
 
     serial = score(None)
     with ThreadPoolExecutor(16) as executor:
-        for coded, raw, probabilities in executor.map(score, range(64)):
+        for coded, raw, probabilities in executor.map(score, range(32)):
             assert np.array_equal(coded, serial[0])
             assert np.array_equal(raw, serial[1])
             assert np.allclose(probabilities, serial[2], atol=1e-7)  # BLAS splits its sums by the threads it gets
