@@ -10,7 +10,7 @@ serve: $(VENV)/ready
 
 # The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile --durations=30
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m "not jit" tests/core --cov --cov-fail-under=95
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it.
