@@ -1,5 +1,6 @@
 """The classes of a project: added, renamed and merged; numbers stay, names change."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -82,6 +83,19 @@ def known(project: Project, name: str) -> int:
     if number is None:
         raise NotFound("there is no class of this name in the project")
     return number
+
+
+def check_labels(project: Project, names: Iterable[str]) -> None:
+    """Raise Invalid unless labels of a file are classes of the project, or may become classes."""
+    known = set(project.classes.names.values())
+    can_grow = project.settings.open_classes or not known
+    for name in names:
+        if name in known:
+            continue
+        if not can_grow:
+            raise Invalid("a label in the file is not a class of this project; with open_classes it may be a new one")
+        if not name or len(name) > 200 or "\0" in name:
+            raise Invalid("labels are texts of 1 to 200 characters without NUL")
 
 
 def check_free(project: Project, name: str) -> None:

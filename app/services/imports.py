@@ -6,12 +6,12 @@ from typing import Any
 
 from app.services import features
 from app.services.answers import Answer, AnswerTask
+from app.services.classes import check_labels
 from app.services.item_files import Format, Portion, read_portions
 from app.services.job_runner import Progress
 from app.services.media import Media
 from app.services.pool import AddItems
 from app.services.problems import Invalid
-from app.services.project import Project
 from app.services.raw_imports import RawImport
 from app.services.raw_items import Form, form_of
 from app.services.service import Running
@@ -59,7 +59,8 @@ def _add_features(running: Running, wanted: Import, form: Format, progress: Prog
         if not portion.rows:
             continue
         if wanted.annotator is not None:
-            _check_labels(project, portion)
+            # Before the items are stored: they come with their labels or not at all.
+            check_labels(project, (row.label for row in portion.rows if row.label is not None))
         task = AddItems(project, [row.item for row in portion.rows], portion.width or width, teach=False)
         answer = writer.do(task, LATER)
         added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
@@ -75,19 +76,6 @@ def _columns(wanted: Import, form: Format, progress: Progress) -> int | None:
             progress.tell(portion.read, portion.total, "counting columns")
             most = max(most or 0, features.n_columns(row.item.features for row in portion.rows))
     return most
-
-
-def _check_labels(project: Project, portion: Portion) -> None:
-    """Before the items are stored: they come with their labels or not at all."""
-    known = set(project.classes.names.values())
-    can_grow = project.settings.open_classes or not known
-    for row in portion.rows:
-        if row.label is None or row.label in known:
-            continue
-        if not can_grow:
-            raise Invalid("a label in the file is not a class of this project; with open_classes it may be a new one")
-        if not row.label or len(row.label) > 200 or "\0" in row.label:
-            raise Invalid("labels are texts of 1 to 200 characters without NUL")
 
 
 def _label(running: Running, wanted: Import, portion: Portion) -> int:

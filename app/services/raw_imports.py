@@ -10,7 +10,7 @@ from typing import Any
 from app.encoders import restore
 from app.services import features
 from app.services.answers import Answer, AnswerTask
-from app.services.classes import AddClass
+from app.services.classes import AddClass, check_labels
 from app.services.encoding import KeepEncoder, state_of
 from app.services.encoding_process import EncodingProcess
 from app.services.job_runner import Progress
@@ -123,17 +123,12 @@ class RawImport:
 
     def _check_labels(self, source: Source) -> None:
         """Before anything is stored: labels that count must be classes, or become the first ones."""
-        known = self._project.classes.active()
         if self._annotator is None:
             return
-        if any(not name or len(name) > 200 or "\0" in name for name in source.labels):
-            raise Invalid("labels are texts of 1 to 200 characters without NUL")
-        if not known or self._project.settings.open_classes:
-            for name in source.labels:
-                if name not in known:
-                    self._writer.do(AddClass(self._project, name), LATER)
-        elif not set(source.labels) <= set(known):
-            raise Invalid("a label in the file is not a class of this project; with open_classes it may be a new one")
+        check_labels(self._project, source.labels)
+        for name in source.labels:
+            if self._project.classes.number(name) is None:
+                self._writer.do(AddClass(self._project, name), LATER)
 
     def _label(self, items: list[RawItem]) -> None:
         answers = [Answer(item.name, item.label) for item in items if item.label is not None]

@@ -10,6 +10,8 @@ import pytest
 
 from app.db.database import Database
 from app.db.migrate import migrate
+from tests.app.input.calls import client
+from tests.app.input.servers import shared_server
 from tests.app.live import in_thread
 from tests.app.site import Site
 
@@ -96,3 +98,17 @@ def site_on(kind, folder, postgresql_server):
             url = stack.enter_context(empty_postgresql(postgresql_server))
         address, service = stack.enter_context(in_thread(url, folder))
         yield Site(stack.enter_context(httpx.Client(base_url=address, timeout=60)), service)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def live(request, tmp_path_factory):
+    """(address, service) of a server that the module shares, on each kind of database."""
+    with shared_server(request.param, request, tmp_path_factory.mktemp("data")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def http(live):
+    """A client with the administrator's key."""
+    with client(live[0]) as found:
+        yield found
