@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from app.services.service import Service
@@ -23,8 +23,13 @@ class Metrics:
             registry=self.registry,
         )
         self._refused = Counter("asknext_refused_total", "Requests beyond capacity", registry=self.registry)
+        self._open = Gauge("asknext_open_requests", "Requests that are being answered", registry=self.registry)
         self._service = service
         self.registry.register(self)
+
+    def watch(self, open_requests: Callable[[], int]) -> None:
+        """Who knows how many requests are being answered."""
+        self._open.set_function(open_requests)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""

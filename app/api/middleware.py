@@ -43,6 +43,7 @@ class Around:
     def __init__(self, app: ASGIApp, metrics: Metrics, limit_of: Callable[[str], int], max_requests: int) -> None:
         self._app, self._metrics, self._limit_of, self._max = app, metrics, limit_of, max_requests
         self._open = 0
+        metrics.watch(lambda: self._open)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""

@@ -109,7 +109,7 @@ def test_a_streaming_reader_does_not_hold_up_a_writer(database):
         started = time.monotonic()
         with database.write() as writer:
             writer.execute(update(items).values(batch=1))
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
         assert {row.batch for row in stream} == {0}
 
 

@@ -59,7 +59,7 @@ def test_a_broken_model_holds_nobody_up(sqlite_url, tmp_path, monkeypatch, metho
             raise FloatingPointError("broken on purpose")
 
         monkeypatch.setattr(service.running(site.project).project.learner, method, fail)
-        site.people[0].timeout = 5.0
+        site.people[0].timeout = 30.0
         answer = books.post(site, 0, "broken", site.keys[5], "red", next={"count": 1})
         assert answer.status_code == 201
         assert len(answer.json()["items"]) == 1

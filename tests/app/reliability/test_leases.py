@@ -12,6 +12,7 @@ from tests.app.reliability.servers import scaled
 
 PEOPLE = 32
 N_ITEMS = scaled(120, 5000)
+PATIENCE = scaled(30.0, 1.0)
 
 
 def everybody(site, work):
@@ -104,7 +105,7 @@ def test_what_ran_out_is_given_again_and_late_answers_count(database_url, tmp_pa
                 (before,) = (one for one in given if one["key"] == item["key"])
                 assert before["lease"]["expires_at"] <= now, "given again while it was held"
             again += items
-            assert now < ends + 1.0, "not given again within a second"
+            assert now < ends + PATIENCE, "not given again in time"
             time.sleep(0.02)
         late = {"key": given[0]["key"], "label": "red", "lease": given[0]["lease"]["id"]}
         answer = done(site.people[0].post(f"{site.path}/labels", json={"labels": [late]}))
