@@ -1,5 +1,6 @@
 """Pure numerics: Gaussian processes with histogram intersection kernels. No I/O, no environment, no clock."""
 
+from core._blas import share_cores
 from core._jit import compile_all
 from core.estimator import GPHIKClassifier
 from core.labelling import Labelling, Parameters
@@ -7,4 +8,13 @@ from core.learner import OnlineLearner
 from core.published import Published
 from core.settings import Settings
 
-__all__ = ["GPHIKClassifier", "Labelling", "OnlineLearner", "Parameters", "Published", "Settings", "compile_all"]
+__all__ = [
+    "GPHIKClassifier",
+    "Labelling",
+    "OnlineLearner",
+    "Parameters",
+    "Published",
+    "Settings",
+    "compile_all",
+    "share_cores",
+]

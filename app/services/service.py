@@ -24,7 +24,7 @@ from app.services.project import Project
 from app.services.restoring import path_of, restore_model, take_snapshot, write_snapshot
 from app.services.turns import LATER, Task, Writer
 from app.settings import ServiceSettings
-from core import compile_all
+from core import compile_all, share_cores
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +62,7 @@ class Service:
     """Start it, ask it for projects, stop it."""
 
     def __init__(self, settings: ServiceSettings) -> None:
+        share_cores()  # between requests, projects and jobs
         self.settings = settings
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         self.database = Database(settings.database_url)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from core._blas import blas_threads
 from core._jit import counting
 from core._parallel import over_balanced
 from core._types import Floats
@@ -48,7 +49,8 @@ class DualCriterion:
         q = (shares * residuals).sum(axis=1)
         p = inverse @ shares
         cross = p @ weights.T
-        by_matrix = 2.0 * (inverse * q) @ inverse - cross - cross.T
+        with blas_threads(2 * len(inverse) ** 3):
+            by_matrix = 2.0 * (inverse * q) @ inverse - cross - cross.T
         return value, amplitude, by_matrix / residuals.size
 
     def _by_theta(self, operator: Operator, by_matrix: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from core._blas import blas_threads
 from core._types import Floats
 from core.evidence.criteria import CriterionName, Evaluation, evidence_value
 from core.kernels import IntersectionKernel, Kernel
@@ -82,7 +83,8 @@ class LevelCriterion:
         counts = features.counts(q / diagonal**2)[: features.size, : features.size]
         middle = np.tril(counts) + np.tril(counts, -1).T
         middle *= features.root_gap[:, None] * features.root_gap
-        product = inverse @ middle
+        with blas_threads(2 * len(inverse) ** 3):
+            product = inverse @ middle
         through = np.einsum("st,st->s", product, inverse)
         w_shares = inverse @ features.project(shares / diagonal[:, None])
         scale = 2.0 / residuals.size

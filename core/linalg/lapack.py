@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba.extending import get_cython_function_address
 
+from core._blas import blas_threads
 from core._types import Floats
 
 _DOUBLES = POINTER(c_double)
@@ -38,14 +39,16 @@ def cholesky(a: Floats, n: int) -> bool:
     """Factor the leading n x n part in place (lower triangle, column-major); False if it is not positive."""
     info = c_int()
     if n:
-        _potrf(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(info))
+        with blas_threads(n**3 / 3):
+            _potrf(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(info))
     return info.value == 0
 
 
 def inverse_from_cholesky(a: Floats, n: int) -> None:
     """Turn the leading n x n factor into the inverse of what was factored, in place (lower triangle)."""
     if n:
-        _potri(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(c_int()))
+        with blas_threads(2 * n**3 / 3):
+            _potri(_LOWER, byref(c_int(n)), _pointer(a), byref(c_int(a.shape[0])), byref(c_int()))
 
 
 def solve_triangular(a: Floats, n: int, b: Floats, *, transposed: bool = False) -> None:
@@ -56,7 +59,8 @@ def solve_triangular(a: Floats, n: int, b: Floats, *, transposed: bool = False) 
         _trsv(_LOWER, form, _NO_UNIT, rows, _pointer(a), stride, _pointer(b), byref(c_int(1)))
     elif n and b.shape[1]:
         columns, one, b_stride = byref(c_int(b.shape[1])), byref(c_double(1.0)), byref(c_int(b.shape[0]))
-        _trsm(_LEFT, _LOWER, form, _NO_UNIT, rows, columns, one, _pointer(a), stride, _pointer(b), b_stride)
+        with blas_threads(n**2 * b.shape[1]):
+            _trsm(_LEFT, _LOWER, form, _NO_UNIT, rows, columns, one, _pointer(a), stride, _pointer(b), b_stride)
 
 
 def gram(b: Floats) -> Floats:
@@ -65,7 +69,8 @@ def gram(b: Floats) -> Floats:
     out = np.empty((columns, columns), order="F")
     size, stride, one, zero = byref(c_int(columns)), byref(c_int(max(n, 1))), byref(c_double(1.0)), byref(c_double(0.0))
     if columns:
-        _syrk(_LOWER, _TRANSPOSED, size, byref(c_int(n)), one, _pointer(b), stride, zero, _pointer(out), size)
+        with blas_threads(n * columns**2):
+            _syrk(_LOWER, _TRANSPOSED, size, byref(c_int(n)), one, _pointer(b), stride, zero, _pointer(out), size)
     return out
 
 

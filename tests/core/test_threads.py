@@ -3,9 +3,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import core._parallel
-from core import GPHIKClassifier
+from core import GPHIKClassifier, share_cores
+from core._blas import blas_threads
 from core._parallel import over_balanced, over_cuts, over_slices
 from tests.core.data import word_counts
 
@@ -67,3 +69,20 @@ def test_little_work_starts_no_thread():
     seen = []
     over_slices(lambda lo, hi: seen.append(threading.current_thread()), 100, work=100)
     assert seen == [threading.main_thread()]
+
+
+def blas_threads_in_use():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_blas_has_all_cores_for_much_work_alone():
+    share_cores()
+    assert blas_threads_in_use() == {1}
+    with blas_threads(10.0):
+        assert blas_threads_in_use() == {1}
+        with blas_threads(1e12), blas_threads(1e12):
+            assert blas_threads_in_use() == {core._parallel.threads()}
+        assert blas_threads_in_use() == {1}
+    with pytest.raises(KeyError), blas_threads(1e12):
+        raise KeyError
+    assert blas_threads_in_use() == {1}

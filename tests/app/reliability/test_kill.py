@@ -33,7 +33,7 @@ def integrity(url, folder):
     return answer
 
 
-def wait_for(file, seconds=10.0):
+def wait_for(file, seconds=60.0):
     end = time.monotonic() + seconds
     while not file.exists():
         assert time.monotonic() < end, f"there is no {file}"

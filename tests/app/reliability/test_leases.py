@@ -91,7 +91,7 @@ def test_leases_that_run_out_under_load(sqlite_url, tmp_path, overlap):
 
 
 def test_what_ran_out_is_given_again_and_late_answers_count(database_url, tmp_path):
-    settings = {"lease_seconds": 1, "strategy": "random", "retrain": "off"}
+    settings = {"lease_seconds": 4, "strategy": "random", "retrain": "off"}  # all of them ask before the first runs out
     with in_thread(database_url, tmp_path / "data") as (address, _), Site(address, PEOPLE, PEOPLE, **settings) as site:
         path = f"{site.path}/query"
         given = everybody(site, lambda number: done(site.people[number].post(path, json={"count": 1}))["items"][0])

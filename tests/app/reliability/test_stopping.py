@@ -52,5 +52,7 @@ def test_requests_that_are_being_answered_are_answered(serve, sqlite_url):
 
 def open_requests(site):
     """How many requests the server is answering."""
-    (line,) = (line for line in site.admin.get("/metrics").text.splitlines() if line.startswith("asknext_open_requests"))
+    (line,) = (
+        line for line in site.admin.get("/metrics").text.splitlines() if line.startswith("asknext_open_requests")
+    )
     return int(float(line.split()[1]))
