@@ -29,6 +29,7 @@ class RawItem:
     raw: Raw
     data: dict[str, Any] | None = None
     label: str | None = None
+    numbered: bool = False  # whether the name is the number of a row
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ class Lines:
         if isinstance(entry, Broken):
             return entry
         guess = self.guess
-        name = (cell_of(entry.get(guess.key)) if guess.key else "") or f"row-{place + 1}"
+        key = cell_of(entry.get(guess.key)) if guess.key else ""
+        name = key or f"row-{place + 1}"
         own = {guess.key, guess.label, "data"}
         others = {n: v for n, v in entry.items() if n not in own and n not in guess.columns and v not in ("", None)}
         data = (entry["data"] if isinstance(entry.get("data"), dict) else {}) | others
@@ -91,7 +92,7 @@ class Lines:
             data["text"] = raw
         elif isinstance(raw, dict):
             data |= {column: cell for column, cell in raw.items() if cell}
-        return checked_item(RawItem(name, raw, data or None, self._label(entry)))
+        return checked_item(RawItem(name, raw, data or None, self._label(entry), numbered=not key))
 
     def _raw(self, entry: Mapping[str, Any]) -> Raw:
         columns = self.guess.columns

@@ -47,7 +47,10 @@ class Vectors:
         """In the order of the file."""
         rows = self._rows()
         while part := list(islice(rows, PORTION)):
-            yield RawPortion([RawItem(r.item.key, self._vector(r), r.item.data, r.label) for r in part], [])
+            yield RawPortion([self._item(row) for row in part], [])
+
+    def _item(self, row: Row) -> RawItem:
+        return RawItem(row.item.key, self._vector(row), row.item.data, row.label, row.item.numbered)
 
     def _rows(self) -> Iterator[Row]:
         for portion in read_portions(*self._reading):

@@ -83,6 +83,18 @@ def test_json_lines_and_files_of_text(site):
     }
 
 
+def test_rows_without_keys_of_a_second_file_are_new_items(site):
+    project = site.project([], encoder="text")
+    first, second, more = texts(12), texts(8, seed=1), texts(1, seed=2)
+    for rows, added in ((first, 12), (second, 8), (second, 0), (first + more, 1)):
+        result = imported(project, as_csv(rows, ("text", "label")), labels="true")
+        assert (result["added"], result["unchanged"], result["broken_count"]) == (added, len(rows) - added, 0)
+    items = project.get("/items")["items"]
+    assert [(item["label"], item["data"]["text"]) for item in items] == first + second + more
+    assert [item["key"] for item in items[:12]] == [f"row-{i + 1}" for i in range(12)]
+    assert items[12]["key"].startswith("row-1-")
+
+
 def test_labels_count_only_when_asked(site, monkeypatch):
     monkeypatch.setattr(raw_tables, "PORTION", 10)  # the first ones are all of one class
     project = site.project(["sport"], encoder="text")
