@@ -52,8 +52,11 @@ class RawImport:
         kind = project.encoder.kind if project.encoder else None if rule in ("auto", "none") else rule
         self._progress.phase("looking at the file")
         with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
-            column = project.encoder.description.get("text_column") if project.encoder else None
+            asked = project.settings.encoder_options.get("column")
+            column = asked or (project.encoder.description.get("text_column") if project.encoder else None)
             with _opened(path, form, index_base, kind, column, Path(folder)) as source:
+                if asked and source.guess.columns and source.guess.columns != (asked,):
+                    raise Invalid(f"there is no column {asked!r} to read texts from")
                 self._check_labels(source)
                 with EncodingProcess(source.guess.kind) as process:
                     self._prepare(source, process)
@@ -151,6 +154,7 @@ class RawImport:
             "key": guess.key,
             "label": guess.label,
             "labels": source.labels,
+            "ways": source.guess.ways,
         }
         broken = [{"name": entry.name, "reason": entry.reason} for entry in self._broken]
         return {**self._counts, "broken": broken, "broken_count": self._broken_count, "found": found}

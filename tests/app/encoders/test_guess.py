@@ -74,6 +74,25 @@ def test_objects_with_lists_are_vectors_or_sets():
     assert guess_entries([{"key": "a", "text": "hello"}]).kind == "text"
 
 
+def test_what_was_guessed_can_be_read_another_way():
+    rows = [["a", "the long words of a text", "3"], ["b", "some more words of a text", "4"]]
+    guess = guess_columns(["title", "body", "size"], rows)
+    assert guess.columns == ("body",)
+    assert guess.ways == {"text": ("body", "title", "size"), "table": ("title", "body", "size"), "vectors": ("size",)}
+    assert guess.read_as("text") is guess
+    assert guess.read_as("text", "title").columns == ("title",)
+    assert guess.read_as("text", "other") is guess
+    assert guess.read_as("table").columns == ("title", "body", "size")
+    assert guess.read_as("vectors").columns == ("size",)
+    with pytest.raises(ValueError, match="cannot be read as image, but as text or table or vectors"):
+        guess.read_as("image")
+    names = ["1.png", "2.png", "1.txt"]
+    assert guess_files(names).kind == "image"
+    assert guess_files(names, "text").kind == "text"
+    with pytest.raises(ValueError, match="cannot be read as text, but as image"):
+        guess_files(names[:2], "text").read_as("text")
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=4), max_size=4), st.lists(st.lists(st.text(max_size=9), max_size=5), max_size=4))
 def test_any_table_is_guessed_or_refused_with_a_reason(header, rows):

@@ -140,6 +140,20 @@ def test_options_of_the_encoder(site):
     assert "cannot be changed" in project.patch("", {"settings": {"encoder_options": {}}}, 422)["detail"]
 
 
+def test_the_column_of_the_texts(site):
+    content = b"text,title,size\n" + b"".join(b"%s and so on,title number %d,3\n" % (b"abc", i) for i in range(9))
+    project = site.project(encoder="text", encoder_options={"column": "title"})
+    result = imported(project, content)
+    assert (result["added"], result["found"]["columns"], result["found"]["kind"]) == (9, ["title"], "text")
+    assert result["found"]["ways"] == {
+        "text": ["text", "title", "size"],
+        "table": ["text", "title", "size"],
+        "vectors": ["size"],
+    }
+    assert project.get("/items/row-1")["data"] == {"text": "title number 0", "size": "3"}
+    assert "no column 'title'" in imported(project, b"text,name\na b c d e,f\n", "failed")
+
+
 @pytest.mark.parametrize(
     ("encoder", "options", "message"),
     [
