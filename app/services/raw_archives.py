@@ -81,7 +81,7 @@ class Archive:
             raise ValueError("the name comes twice")
         if name.startswith("/") or ".." in PurePosixPath(name).parts:
             raise ValueError("the name leads out of the archive")
-        label = folder_of(name) if self.guess.folders else None
+        label = folder_of(name) or None if self.guess.folders else None
         content = self._content(entry)
         if self.guess.kind == "image":
             file = self._folder / str(place)

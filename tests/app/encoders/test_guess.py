@@ -11,6 +11,7 @@ def test_a_zip_of_pictures_is_images_and_folders_may_be_classes():
     assert (guess.kind, guess.folders) == ("image", ("Coast", "Forest"))
     assert guess.why == "the archive holds 4 pictures in 2 folders, which may be their classes"
     assert guess_files(["1.png", "a/2.png", "b/3.png", "b/4.png"]).folders == ()
+    assert guess_files(["cover.png", *(f"{'ab'[i % 2]}/{i}.png" for i in range(19))]).folders == ("a", "b")
 
 
 def test_a_zip_of_txt_files_is_texts():
