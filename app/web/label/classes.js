@@ -10,6 +10,7 @@ const UNLIKELY = 0.005; // probability below which nothing is shown
 // Pixels of a button: at least, for a long name, beside the longest word, and of a letter of that.
 const DESKTOP = { narrow: 128, wide: 208, beside: 72, letter: 9.5 };
 const PHONE = { narrow: 84, wide: 168, beside: 20, letter: 8.5 };
+const SHORT_WORD = 6; // letters; names with longer words are written smaller on phones
 const LONGEST_WORD = 16; // letters; longer words are broken
 const ROOM_BESIDE = 208; // pixels of a button from which on there is room for a figure beside its name
 
@@ -103,10 +104,12 @@ export class Classes {
     const { narrow, wide, beside, letter } = place.clientWidth < 600 ? PHONE : DESKTOP;
     const words = classes.flatMap((name) => name.split(/\s+/)).map((word) => Math.min(word.length, LONGEST_WORD));
     const isLong = classes.some((name) => name.length > LONG && /\s/.test(name));
-    const least = Math.max(isLong ? wide : narrow, beside + letter * Math.max(...words));
+    const longest = Math.max(...words);
+    const least = Math.max(isLong ? wide : narrow, beside + letter * longest);
     const most = Math.max(Math.floor(place.clientWidth / least), 1);
     const columns = Math.max(Math.ceil(n / Math.ceil(n / most)), Math.min(most, 2));
     place.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    place.classList.toggle("tight", longest > SHORT_WORD);
     place.classList.toggle("stacked", place.clientWidth / columns < ROOM_BESIDE);
   }
 
