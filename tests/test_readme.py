@@ -96,7 +96,8 @@ def test_every_setting_is_documented(model, form):
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_options_of_encoders(kind):
     for name, field in ENCODERS[kind].options_type.model_fields.items():
-        assert f"| {kind} | `{name}` | `{field.default}` | {field.description} |" in README
+        default = "" if field.default is None else f"`{field.default}`"
+        assert f"| {kind} | `{name}` | {default} | {field.description} |" in README
 
 
 def test_the_two_commands_come_first():

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -20,12 +20,16 @@ TEXT_NAMES = (
 VECTOR_NAMES = ("features", "vector", "embedding", "embeddings")
 SET_NAMES = ("set", "vectors", "points")
 TEXT_WORDS = 5.0  # words an unnamed column of texts has on average
+MOST_STRAY = 0.05  # of the files may be outside of the folders of their classes
 VECTOR_COLUMNS = 16  # columns of numbers from which on they are one vector
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What an upload holds, why that is thought, and which columns play which part."""
+    """What an upload holds, why that is thought, and which columns play which part.
+
+    `ways` are all kinds that it can be read as, with the columns of each; texts are in one of theirs.
+    """
 
     kind: Kind
     why: str
@@ -33,24 +37,40 @@ class Guess:
     key: str | None = None
     label: str | None = None
     folders: tuple[str, ...] = ()  # innermost folders of a zip, where they look like classes
+    ways: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
+
+    def read_as(self, kind: Kind, column: str | None = None) -> "Guess":
+        """Of this kind because somebody says so, texts from this column if there is such a one.
+
+        >>> guess_columns(["name", "size"], [["Ann", "3"], ["Bo", "4"]]).read_as("text").columns
+        ('name',)
+        """
+        if kind not in self.ways:
+            raise ValueError(f"this file cannot be read as {kind}, but as {' or '.join(self.ways)}: {self.why}")
+        columns = self.ways[kind]
+        if kind == "text" and columns:
+            columns = (column,) if column in columns else self.columns if self.kind == "text" else columns[:1]
+        if (kind, columns) == (self.kind, self.columns):
+            return self
+        why = f"the texts are in {columns[0]!r}" if kind == "text" else f"it is to be read as {kind}"
+        return replace(self, kind=kind, columns=columns, why=why)
 
 
-def guess_files(names: Sequence[str]) -> Guess:
-    """Of the files in an archive: pictures or texts, whichever there are more of.
+def guess_files(names: Sequence[str], kind: Kind | None = None) -> Guess:
+    """Of the files in an archive: pictures or texts, whichever there are more of, or what somebody says it holds.
 
     >>> guess_files(["cats/1.jpg", "cats/2.jpg", "dogs/1.png", "dogs/2.png", "read.me"]).folders
     ('cats', 'dogs')
     """
-    images, texts = files_of("image", names), files_of("text", names)
-    if not images and not texts:
+    kinds: tuple[Kind, ...] = ("image", "text")
+    found = {one: files for one in kinds if (files := files_of(one, names))}
+    if not found:
         raise ValueError(f"the archive has no {', '.join((*IMAGES, *TEXTS))} file among its {len(names)} entries")
-    kind: Kind = "image" if len(images) >= len(texts) else "text"
-    chosen = images or texts if kind == "image" else texts
-    noun = "pictures" if kind == "image" else "texts"
-    folders = _folders(chosen)
-    why = f"the archive holds {len(chosen)} {noun}"
+    chosen = kind if kind in found else max(found, key=lambda name: len(found[name]))
+    folders = _folders(found[chosen])
+    why = f"the archive holds {len(found[chosen])} {'pictures' if chosen == 'image' else 'texts'}"
     why += f" in {len(folders)} folders, which may be their classes" if folders else ""
-    return Guess(kind, why, folders=folders)
+    return Guess(chosen, why, folders=folders, ways=dict.fromkeys(found, ()))
 
 
 def files_of(kind: Kind, names: Sequence[str]) -> list[str]:
@@ -85,7 +105,9 @@ def guess_entries(entries: Sequence[Mapping[str, Any]]) -> Guess:
         found = [name for name, value in lists.items() if isinstance(value[0], list) == nested and name != label]
         if found:
             chosen = min(found, key=lambda name: names.index(name.lower()) if name.lower() in names else len(names))
-            return Guess(kind, f"{chosen!r} holds {noun}", (chosen,), key, label)  # type: ignore[arg-type]
+            texts = tuple(name for name in header if name not in (key, label, *lists))
+            ways = {kind: (chosen,)} | ({"text": texts} if texts else {})
+            return Guess(kind, f"{chosen!r} holds {noun}", (chosen,), key, label, ways=ways)  # type: ignore[arg-type]
     return guess_columns(header, rows)
 
 
@@ -117,13 +139,16 @@ def guess_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Guess
         raise ValueError(f"there is no column to learn from beside {key}, {label}")
     rest = list(cells)
     numeric = [name for name in rest if all(is_number(cell) or is_missing(cell) for cell in cells[name])]
-    text = _text_column(cells, numeric)
+    words = _words(cells, [name for name in rest if name not in numeric])
+    named: dict[Kind, tuple[str, ...]] = {"text": (*words, *numeric), "table": tuple(rest), "vectors": tuple(numeric)}
+    ways = {kind: columns for kind, columns in named.items() if columns}
+    text = _text_column(words)
     if text is not None:
-        return Guess("text", text[1], (text[0],), key, label)
+        return Guess("text", text[1], (text[0],), key, label, ways=ways)
     if len(numeric) == len(rest) >= VECTOR_COLUMNS and not any(is_missing(c) for name in rest for c in cells[name]):
-        return Guess("vectors", f"all {len(rest)} columns hold numbers", tuple(rest), key, label)
+        return Guess("vectors", f"all {len(rest)} columns hold numbers", tuple(rest), key, label, ways=ways)
     why = f"{len(numeric)} columns of numbers and {len(rest) - len(numeric)} of categories"
-    return Guess("table", why, tuple(rest), key, label)
+    return Guess("table", why, tuple(rest), key, label, ways=ways)
 
 
 def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, list[str]]:
@@ -144,17 +169,18 @@ def _first_named(columns: Iterable[str], names: Sequence[str]) -> str | None:
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _text_column(cells: Mapping[str, Sequence[str]], numeric: Sequence[str]) -> tuple[str, str] | None:
+def _words(cells: Mapping[str, Sequence[str]], names: Sequence[str]) -> dict[str, float]:
+    """Words that cells of these columns have on average, most first."""
+    found = {name: sum(len(cell.split()) for cell in cells[name]) / len(cells[name]) for name in names}
+    return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+
+
+def _text_column(words: Mapping[str, float]) -> tuple[str, str] | None:
     """The column of texts, and why it is one."""
-    words = {
-        name: sum(len(cell.split()) for cell in column) / len(column)
-        for name, column in cells.items()
-        if name not in numeric
-    }
     named = _first_named(words, TEXT_NAMES)
     if named is not None:
         return named, f"the column {named!r} holds texts of {words[named]:.0f} words on average"
-    longest = max(words, key=lambda name: words[name], default=None)
+    longest = next(iter(words), None)
     if longest is not None and words[longest] >= TEXT_WORDS:
         return longest, f"cells of the column {longest!r} have {words[longest]:.0f} words on average"
     return None
@@ -166,7 +192,8 @@ def _is_hidden(name: str) -> bool:
 
 
 def _folders(names: Sequence[str]) -> tuple[str, ...]:
-    """Innermost folders, if every file has one and they hold several files each on average."""
+    """Innermost folders, if nearly every file has one and they hold several files each on average."""
     counts = Counter(folder_of(name) for name in names)
-    several = len(counts) >= 2 and "" not in counts and len(names) >= 2 * len(counts)
+    stray = counts.pop("", 0)
+    several = len(counts) >= 2 and len(names) >= 2 * len(counts) and stray <= MOST_STRAY * len(names)
     return tuple(sorted(counts)) if several else ()

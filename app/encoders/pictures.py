@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 FORMATS = ("JPEG", "PNG", "WEBP")
-MOST_PIXELS = 64_000_000  # of a file, before it is unpacked
+MOST_PIXELS = 50_000_000  # of a file, before it is unpacked
 LEAST_SIDE = 32
 
 
@@ -24,7 +24,7 @@ def read_picture(path: Path, longest: int, at_least: int) -> Image.Image:
             image.draft("RGB", (longest, longest))  # JPEG is unpacked at the size that is needed
             return _resized(_rgb(ImageOps.exif_transpose(image)), longest, at_least)
     except UnidentifiedImageError as error:
-        raise BrokenPictureError(f"not a {', '.join(FORMATS)} file") from error
+        raise BrokenPictureError("not a JPEG, PNG or WebP picture") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise BrokenPictureError(f"more than {MOST_PIXELS // 1_000_000} million pixels") from error
     except FileNotFoundError as error:

@@ -31,6 +31,7 @@ class TextOptions(Options):
     least: Annotated[int, Field(ge=1)] = Field(2, description="texts that must have a word or n-gram")
     sublinear: bool = Field(True, description="count n times as 1 + log n")
     hashing: bool = Field(False, description="hash into the columns instead of learning a vocabulary")
+    column: str | None = Field(None, description="of a csv or jsonl file with the texts; by default it is guessed")
     sample: Annotated[int, Field(ge=1)] = Field(20_000, description="texts that the vocabulary is learnt from, at most")
 
 

@@ -64,7 +64,7 @@ def _add_features(running: Running, wanted: Import, form: Format, progress: Prog
         task = AddItems(project, [row.item for row in portion.rows], portion.width or width, teach=False)
         answer = writer.do(task, LATER)
         added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
-        labelled += _label(running, wanted, portion)
+        labelled += _label(running, wanted, portion, answer["keys"])
     return {"added": added, "unchanged": unchanged, "labelled": labelled}
 
 
@@ -78,10 +78,10 @@ def _columns(wanted: Import, form: Format, progress: Progress) -> int | None:
     return most
 
 
-def _label(running: Running, wanted: Import, portion: Portion) -> int:
+def _label(running: Running, wanted: Import, portion: Portion, keys: list[str]) -> int:
     if wanted.annotator is None:
         return 0
-    answers = [Answer(row.item.key, row.label) for row in portion.rows if row.label is not None]
+    answers = [Answer(key, row.label) for key, row in zip(keys, portion.rows, strict=True) if row.label is not None]
     if answers:
         running.writer.do(AnswerTask(project=running.project, annotator=wanted.annotator, answers=answers), LATER)
     return len(answers)

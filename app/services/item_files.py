@@ -70,8 +70,10 @@ def read_portions(path: Path, form: Format, index_base: int = 1) -> Iterator[Por
     return readers[form]()
 
 
-def parsed_item(entry: Any, where: str) -> Row:
-    """An item from JSON, checked by hand: files may hold millions."""
+def parsed_item(entry: Any, where: str, number: int | None = None) -> Row:
+    """An item from JSON, checked by hand: files may hold millions. One without a key may be known by its number."""
+    if numbered := number is not None and not entry.get("key"):
+        entry = entry | {"key": f"row-{number}"}
     if not isinstance(entry, dict) or not isinstance(entry.get("key"), str) or not entry["key"]:
         raise Invalid(f'{where}: expected an object with a text "key"')
     data, label = entry.get("data"), entry.get("label")
@@ -84,7 +86,7 @@ def parsed_item(entry: Any, where: str) -> Row:
         check_plain(data)
     except ValueError as error:
         raise Invalid(f'{where}: "data": {error}') from error
-    return Row(NewItem(entry["key"], _parsed_features(entry.get("features"), where), data), label)
+    return Row(NewItem(entry["key"], _parsed_features(entry.get("features"), where), data, numbered), label)
 
 
 def check_text(text: str, where: str) -> None:
@@ -198,12 +200,12 @@ def _csv_row(names: list[str], numeric: list[int], line: list[str], place: int) 
         raise Invalid(f"{where}: a column that held numbers so far holds something else") from error
     cells = {name: cell for column, (name, cell) in enumerate(zip(names, line, strict=True)) if column not in numeric}
     entry = {
-        "key": cells.pop("key", None) or f"row-{place - 1}",
+        "key": cells.pop("key", None),
         "label": cells.pop("label", None) or None,
         "features": values,
         "data": cells or None,
     }
-    return parsed_item(entry, where)
+    return parsed_item(entry, where, place - 1)
 
 
 def _read_svmlight(path: Path, index_base: int) -> Iterator[Portion]:
@@ -223,7 +225,7 @@ def _read_svmlight(path: Path, index_base: int) -> Iterator[Portion]:
                 if len(indices) and indices.min() < 0:
                     raise Invalid(f"{where}: index 0 in a file whose indices begin with {index_base}: set index_base=0")
                 given, label = {"indices": indices, "values": x.data[entries]}, _number_text(y[i])
-                rows.append(parsed_item({"key": f"row-{first + i}", "features": given, "label": label}, where))
+                rows.append(parsed_item({"features": given, "label": label}, where, first + i))
             yield Portion(rows, None, file.tell(), size)
             first += len(lines)
 
@@ -257,11 +259,11 @@ def _read_npz(path: Path) -> Iterator[Portion]:
         for i in range(part.shape[0]):
             number = first + i
             entry = {
-                "key": str(keys[number]) if keys is not None else f"row-{number + 1}",
+                "key": str(keys[number]) if keys is not None else None,
                 "label": str(labels[number]) if labels is not None else None,
                 "features": _npz_features(part, i),
             }
-            rows.append(parsed_item(entry, f"row {number + 1}"))
+            rows.append(parsed_item(entry, f"row {number + 1}", number + 1))
         yield Portion(rows, x.shape[1], first + len(rows), n)
 
 

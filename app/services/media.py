@@ -10,13 +10,12 @@ from pathlib import Path
 
 from PIL import Image
 
+from app.encoders.pictures import FORMATS, MOST_PIXELS
 from app.services.ids import new_id
 from app.services.problems import NotFound
 
-TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"}
-SUFFIXES = {"JPEG": "jpg", "MPO": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
-MOST_PIXELS = 50_000_000
+TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
+SUFFIXES = {"JPEG": "jpg", "MPO": "jpg", "PNG": "png", "WEBP": "webp"}
 UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombWarning, Image.DecompressionBombError)
 warnings.filterwarnings("error", category=Image.DecompressionBombWarning)
 _NAME = re.compile(rf"[0-9a-f]{{40}}\.({'|'.join(TYPES)})")
@@ -78,13 +77,13 @@ class Media:
 
 
 def checked_picture(file: Path) -> str:
-    """The suffix of a picture by its content, never by its name; a ValueError if it is none that browsers show."""
+    """The suffix of a picture by its content, never by its name; a ValueError if it is none that encoders read."""
     try:
         with Image.open(file, formats=FORMATS) as picture:
             width, height = picture.size
             form = str(picture.format)
     except UNREADABLE as error:
-        raise ValueError("not a JPEG, PNG, WebP or GIF picture") from error
+        raise ValueError("not a JPEG, PNG or WebP picture") from error
     if width * height > MOST_PIXELS:
         raise ValueError(f"{width} x {height} pixels are more than {MOST_PIXELS}")
     return SUFFIXES[form]

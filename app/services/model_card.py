@@ -13,6 +13,7 @@ from app.services import catalogue, encoder_notes
 from app.services.class_book import ClassBook
 from app.services.insights import class_counts, curve
 from app.services.project import View
+from app.services.project_settings import ProjectSettings
 from app.services.reports import Report, advice
 from core import Published
 from core.stopping import ENOUGH
@@ -30,7 +31,7 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
         encoder = encoder_notes.described(connection, project_id)
         training = jobs.last_training(connection, project_id)
         points = curve(connection, project_id, classes, view.model)
-        kernel = _kernel(connection, project_id, project["settings"]["kernel"], view.model)
+        kernel = _kernel(connection, project_id, project["settings"], encoder, view.model)
         agreement, annotators = report.agreement(), report.annotators()
     counts = class_counts(classes.active(), view.model)
     return {
@@ -53,11 +54,19 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
     }
 
 
-def _kernel(connection: Connection, project_id: str, setting: str, model: Published | None) -> dict[str, Any] | None:
+def _kernel(
+    connection: Connection,
+    project_id: str,
+    settings: dict[str, Any],
+    encoder: dict[str, Any] | None,
+    model: Published | None,
+) -> dict[str, Any] | None:
     if model is None:
         return None
-    if setting != "auto":
-        return {"name": model.kernel, "why": "it is the one that the settings of the project name"}
+    rule = ProjectSettings.model_validate(settings).model(encoder["kind"] if encoder else None)["kernel"]
+    if rule != "auto":
+        why = "it is the one that the settings of the project name"
+        return {"name": model.kernel, "why": why if settings["kernel"] else "it is the one for what the encoder makes"}
     told = [report["choice"] for report in jobs.reports(connection, project_id, LOOK_BACK) if "choice" in report]
     if told and told[0].startswith(f"{model.kernel}:"):
         return {"name": model.kernel, "why": told[0]}

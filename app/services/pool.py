@@ -1,7 +1,9 @@
 """Items: how they come into a project."""
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +29,15 @@ class NewItem:
     key: str
     features: bytes
     data: dict[str, Any] | None = None
+    numbered: bool = False  # whether the key is the number of a row, which has no name of its own
 
 
 @dataclass
 class AddItems(Task):
     """Store items; those with a known key and the same features change nothing.
 
+    A numbered row whose number is another item's key is a new item, with a key that its content adds to. The answer
+    has all keys in the order of `new`.
     The model learns of them at once, unless `teach` leaves that to a training that follows.
     """
 
@@ -48,7 +53,7 @@ class AddItems(Task):
     def record(self, connection: Connection) -> None:
         """All items or none."""
         project = self.project
-        known = items.with_keys(connection, project.id, [item.key for item in self.new])
+        known = self._name_anew(connection)
         fresh: dict[str, NewItem] = {}
         others: list[str] = []
         for place, item in enumerate(self.new):
@@ -68,7 +73,8 @@ class AddItems(Task):
                 project.width = width
             self._store(connection)
         unchanged = len(self.new) - len(self._added) - len(others)
-        self.answer = {"added": len(self._added), "unchanged": unchanged, "others": others}
+        keys = [item.key for item in self.new]
+        self.answer = {"added": len(self._added), "unchanged": unchanged, "others": others, "keys": keys}
 
     def learn(self) -> None:
         """More items in the model."""
@@ -80,6 +86,14 @@ class AddItems(Task):
         else:
             table = self._table(project.width or 1)
             project.with_model(lambda learner: self._append(learner, table))
+
+    def _name_anew(self, connection: Connection) -> dict[str, Any]:
+        """Items that are there under the keys of the new ones, once numbers that are taken are none of these."""
+        known = items.with_keys(connection, self.project.id, [item.key for item in self.new])
+        new = [named_by_content(item) if _is_taken(item, known.get(item.key)) else item for item in self.new]
+        keys = [after.key for before, after in zip(self.new, new, strict=True) if after is not before]
+        self.new = new
+        return known | items.with_keys(connection, self.project.id, keys)
 
     def _append(self, learner: OnlineLearner, table: Table) -> None:
         if len(learner) == self._first:  # else they come in with the training that brings those before them
@@ -143,6 +157,22 @@ class AddItems(Task):
 
     def _table(self, width: int) -> Table:
         return features.table([item.features for item in self._added], width)
+
+
+def named_by_content(item: NewItem) -> NewItem:
+    """A numbered row with a key that no other content has: the same row of the same file has it again.
+
+    >>> named_by_content(NewItem("row-1", b"", {"text": "hello"}, numbered=True)).key
+    'row-1-fe63cf93'
+    """
+    data = json.dumps(item.data, sort_keys=True).encode()
+    return replace(item, key=f"{item.key}-{hashlib.sha256(item.features + data).hexdigest()[:8]}")
+
+
+def _is_taken(item: NewItem, twin: Any) -> bool:
+    """Whether the number of a row is the key of another item."""
+    other = twin is not None and (bytes(twin.features) != item.features or twin.data != item.data)
+    return item.numbered and other
 
 
 def extremes(table: Table) -> Table:

@@ -11,7 +11,7 @@ from app.encoders import Kind, Raw
 from app.encoders.guess import folder_of, guess_files
 from app.services.media import checked_picture
 from app.services.problems import Invalid
-from app.services.raw_items import MOST_LABELS, Broken, RawItem, RawPortion, checked_item, not_of, split
+from app.services.raw_items import MOST_LABELS, Broken, RawItem, RawPortion, checked_item, split
 
 MOST_ENTRIES = 500_000
 MOST_DIRECTORY = 2**27  # bytes of the list of entries
@@ -37,11 +37,10 @@ class Archive:
         self._entries = [entry for entry in self._zip.infolist() if not _is_junk(entry)]
         _check_size(self._entries, path.stat().st_size)
         try:
-            self.guess = guess_files([entry.filename for entry in self._entries])
+            guess = guess_files([entry.filename for entry in self._entries], kind)
+            self.guess = guess.read_as(kind or guess.kind)
         except ValueError as error:
             raise Invalid(str(error)) from error
-        if kind is not None and kind != self.guess.kind:
-            raise not_of(kind, self.guess)
         self.total = len(self._entries)
         self.labels = list(self.guess.folders[:MOST_LABELS])
 
@@ -82,7 +81,7 @@ class Archive:
             raise ValueError("the name comes twice")
         if name.startswith("/") or ".." in PurePosixPath(name).parts:
             raise ValueError("the name leads out of the archive")
-        label = folder_of(name) if self.guess.folders else None
+        label = folder_of(name) or None if self.guess.folders else None
         content = self._content(entry)
         if self.guess.kind == "image":
             file = self._folder / str(place)

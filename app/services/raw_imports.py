@@ -52,8 +52,11 @@ class RawImport:
         kind = project.encoder.kind if project.encoder else None if rule in ("auto", "none") else rule
         self._progress.phase("looking at the file")
         with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
-            column = project.encoder.description.get("text_column") if project.encoder else None
+            asked = project.settings.encoder_options.get("column")
+            column = asked or (project.encoder.description.get("text_column") if project.encoder else None)
             with _opened(path, form, index_base, kind, column, Path(folder)) as source:
+                if asked and source.guess.columns and source.guess.columns != (asked,):
+                    raise Invalid(f"there is no column {asked!r} to read texts from")
                 self._check_labels(source)
                 with EncodingProcess(source.guess.kind) as process:
                     self._prepare(source, process)
@@ -104,14 +107,14 @@ class RawImport:
         good = [portion.items[place] for place in encoded.good]
         if good:
             blobs = features.blobs(encoded.table)
-            items = [NewItem(i.name, blob, self._data(i)) for i, blob in zip(good, blobs, strict=True)]
+            items = [NewItem(i.name, blob, self._data(i), i.numbered) for i, blob in zip(good, blobs, strict=True)]
             answer = self._writer.do(
                 AddItems(self._project, items, encoded.table.shape[1], teach=False, skip_others=True), LATER
             )
             others = set(answer["others"])
             broken += [Broken(name, "an item with this key and other content is there already") for name in others]
             self._counts.update(added=answer["added"], unchanged=answer["unchanged"])
-            self._label([item for item in good if item.name not in others])
+            self._label([(key, i.label) for key, i in zip(answer["keys"], good, strict=True) if key not in others])
         self._note(portion.broken + broken)
         self._seen += portion.count
 
@@ -130,8 +133,8 @@ class RawImport:
             if self._project.classes.number(name) is None:
                 self._writer.do(AddClass(self._project, name), LATER)
 
-    def _label(self, items: list[RawItem]) -> None:
-        answers = [Answer(item.name, item.label) for item in items if item.label is not None]
+    def _label(self, labels: list[tuple[str, str | None]]) -> None:
+        answers = [Answer(key, label) for key, label in labels if label is not None]
         if self._annotator is not None and answers:
             task = AnswerTask(project=self._project, annotator=self._annotator, answers=answers)
             self._writer.do(task, LATER)
@@ -151,6 +154,7 @@ class RawImport:
             "key": guess.key,
             "label": guess.label,
             "labels": source.labels,
+            "ways": source.guess.ways,
         }
         broken = [{"name": entry.name, "reason": entry.reason} for entry in self._broken]
         return {**self._counts, "broken": broken, "broken_count": self._broken_count, "found": found}

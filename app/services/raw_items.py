@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from app.encoders import Kind, Raw
+from app.encoders import Raw
 from app.encoders.guess import Guess
 from app.services.item_files import check_text
 from app.services.plain import check_plain
@@ -29,6 +29,7 @@ class RawItem:
     raw: Raw
     data: dict[str, Any] | None = None
     label: str | None = None
+    numbered: bool = False  # whether the name is the number of a row
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,3 @@ def checked_item(item: RawItem) -> RawItem | Broken:
 def split(found: list[RawItem | Broken]) -> RawPortion:
     """Good and broken ones."""
     return RawPortion([e for e in found if isinstance(e, RawItem)], [e for e in found if isinstance(e, Broken)])
-
-
-def not_of(kind: Kind, guess: Guess) -> Invalid:
-    """The file holds something else than the project."""
-    return Invalid(f"the items of this project are of kind {kind}; this file holds {guess.kind}: {guess.why}")

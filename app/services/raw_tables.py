@@ -3,7 +3,6 @@
 import codecs
 import csv
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from pydantic_core import from_json
 
 from app.encoders import Kind, Raw
-from app.encoders.guess import Guess, cell_of, guess_entries
+from app.encoders.guess import cell_of, guess_entries
 from app.services.problems import Invalid
 from app.services.raw_items import (
     GUESSED_FROM,
@@ -23,7 +22,6 @@ from app.services.raw_items import (
     RawItem,
     RawPortion,
     checked_item,
-    not_of,
     split,
 )
 
@@ -39,9 +37,9 @@ class Lines:
         first = [entry for entry in islice(self._entries(), GUESSED_FROM) if not isinstance(entry, Broken)]
         try:
             guess = guess_entries([{n: v for n, v in entry.items() if not isinstance(v, dict)} for entry in first])
+            self.guess = guess.read_as(kind or guess.kind, column)
         except ValueError as error:
             raise Invalid(str(error)) from error
-        self.guess = _as_kind(guess, kind, first, column)
         self._survey()
 
     def close(self) -> None:
@@ -79,7 +77,8 @@ class Lines:
         if isinstance(entry, Broken):
             return entry
         guess = self.guess
-        name = (cell_of(entry.get(guess.key)) if guess.key else "") or f"row-{place + 1}"
+        key = cell_of(entry.get(guess.key)) if guess.key else ""
+        name = key or f"row-{place + 1}"
         own = {guess.key, guess.label, "data"}
         others = {n: v for n, v in entry.items() if n not in own and n not in guess.columns and v not in ("", None)}
         data = (entry["data"] if isinstance(entry.get("data"), dict) else {}) | others
@@ -91,7 +90,7 @@ class Lines:
             data["text"] = raw
         elif isinstance(raw, dict):
             data |= {column: cell for column, cell in raw.items() if cell}
-        return checked_item(RawItem(name, raw, data or None, self._label(entry)))
+        return checked_item(RawItem(name, raw, data or None, self._label(entry), numbered=not key))
 
     def _raw(self, entry: Mapping[str, Any]) -> Raw:
         columns = self.guess.columns
@@ -136,21 +135,3 @@ def _json_entries(path: Path) -> Iterator[Entry]:
             except ValueError:
                 entry = None
             yield entry if isinstance(entry, dict) else Broken(f"line {number}", "not a JSON object")
-
-
-def _as_kind(guess: Guess, kind: Kind | None, entries: list[Mapping[str, Any]], column: str | None) -> Guess:
-    """The guess, unless the project says what its items are."""
-    names = list(dict.fromkeys(name for entry in entries for name in entry))
-    free = [name for name in names if name not in (guess.key, guess.label)]
-    if kind in (None, "text") and column in free:
-        return replace(guess, kind="text", columns=(column,))
-    if kind in (None, guess.kind):
-        return guess
-    if kind == "table" and guess.kind in ("text", "vectors"):
-        return replace(guess, kind="table", why="the project says so", columns=tuple(free))
-    if kind == "vectors" and guess.kind == "table":
-        return replace(guess, kind="vectors", why="the project says so", columns=tuple(free))
-    if kind == "text" and guess.kind == "table":
-        longest = max(free, key=lambda name: sum(len(cell_of(entry.get(name))) for entry in entries))
-        return replace(guess, kind="text", why="the project says so", columns=(longest,))
-    raise not_of(kind or guess.kind, guess)

@@ -12,7 +12,7 @@ from app.encoders.guess import Guess
 from app.services import features
 from app.services.item_files import CSR_NAMES, NOT_NPZ, Format, Row, check_unpacked, read_portions
 from app.services.problems import Invalid
-from app.services.raw_items import MOST_LABELS, PORTION, RawItem, RawPortion, checked_item, not_of, split
+from app.services.raw_items import MOST_LABELS, PORTION, RawItem, RawPortion, checked_item, split
 
 MOST_COLUMNS = 20_000  # of vectors, which are dense
 
@@ -22,9 +22,8 @@ class Vectors:
 
     def __init__(self, path: Path, form: Format, index_base: int, kind: Kind | None) -> None:
         self._reading = path, form, index_base
-        self.guess = Guess("vectors", f"the {form} file holds a table of numbers")
-        if kind not in (None, "vectors"):
-            raise not_of(kind or "vectors", self.guess)
+        guess = Guess("vectors", f"the {form} file holds a table of numbers", ways={"vectors": ()})
+        self.guess = guess.read_as(kind or "vectors")
         self.total, self._width, labels = 0, 1, set[str]()
         for portion in read_portions(*self._reading):
             self.total += len(portion.rows)
@@ -47,7 +46,10 @@ class Vectors:
         """In the order of the file."""
         rows = self._rows()
         while part := list(islice(rows, PORTION)):
-            yield RawPortion([RawItem(r.item.key, self._vector(r), r.item.data, r.label) for r in part], [])
+            yield RawPortion([self._item(row) for row in part], [])
+
+    def _item(self, row: Row) -> RawItem:
+        return RawItem(row.item.key, self._vector(row), row.item.data, row.label, row.item.numbered)
 
     def _rows(self) -> Iterator[Row]:
         for portion in read_portions(*self._reading):
@@ -62,9 +64,8 @@ class Sets:
     """An npz file with an array of vectors for each item, under its key."""
 
     def __init__(self, path: Path, kind: Kind | None) -> None:
-        self.guess = Guess("sets", "each array of the npz file is a set of vectors")
-        if kind not in (None, "sets"):
-            raise not_of(kind or "sets", self.guess)
+        guess = Guess("sets", "each array of the npz file is a set of vectors", ways={"sets": ()})
+        self.guess = guess.read_as(kind or "sets")
         try:
             check_unpacked(path)
             self._file = np.load(path, allow_pickle=False)

@@ -45,7 +45,7 @@ const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeSty
 export const count = (n) => whole.format(n);
 export const brief = (x) => short.format(x);
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
-export const percent = (share) => `${(100 * share).toFixed(share > 0.995 && share < 1 ? 2 : 1)} %`;
+export const percent = (share) => `${(100 * share).toFixed(share > 0.995 && share < 1 ? 2 : 1)}\u00a0%`;
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 export const onDay = (seconds) => day.format(1000 * seconds);
 export const at = (seconds) => moment.format(1000 * seconds);

@@ -40,7 +40,7 @@ SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
     "page": [page.labelling],
     "others": [others.gaussian_process, others.support_vectors],
 }
-WIDTHS = (66, 34, 42, 20, 16)
+WIDTHS = (66, 34, 42, 22, 16)
 
 
 def print_row(row: Row) -> None:

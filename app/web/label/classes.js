@@ -7,9 +7,12 @@ const MANY = 24; // classes from which there is a field to find them
 const MOST_BUTTONS = 60;
 const LONG = 12; // letters of a name that need a wider button
 const UNLIKELY = 0.005; // probability below which nothing is shown
-const NARROW = 128; // pixels of a button
-const WIDE = 208;
-const NARROW_ON_PHONES = 84;
+// Pixels of a button: at least, for a long name, beside the longest word, and of a letter of that.
+const DESKTOP = { narrow: 128, wide: 208, beside: 72, letter: 9.5 };
+const PHONE = { narrow: 84, wide: 168, beside: 20, letter: 8.5 };
+const SHORT_WORD = 6; // letters; names with longer words are written smaller on phones
+const LONGEST_WORD = 16; // letters; longer words are broken
+const ROOM_BESIDE = 208; // pixels of a button from which on there is room for a figure beside its name
 
 export class Classes {
   #project = null;
@@ -97,11 +100,17 @@ export class Classes {
     const place = $("classes");
     const n = place.children.length;
     if (!n || !place.clientWidth) return;
-    const isLong = this.#project.classes.some((name) => name.length > LONG);
-    const least = place.clientWidth < 600 ? NARROW_ON_PHONES * (isLong ? 2 : 1) : isLong ? WIDE : NARROW;
+    const { classes } = this.#project;
+    const { narrow, wide, beside, letter } = place.clientWidth < 600 ? PHONE : DESKTOP;
+    const words = classes.flatMap((name) => name.split(/\s+/)).map((word) => Math.min(word.length, LONGEST_WORD));
+    const isLong = classes.some((name) => name.length > LONG && /\s/.test(name));
+    const longest = Math.max(...words);
+    const least = Math.max(isLong ? wide : narrow, beside + letter * longest);
     const most = Math.max(Math.floor(place.clientWidth / least), 1);
     const columns = Math.max(Math.ceil(n / Math.ceil(n / most)), Math.min(most, 2));
     place.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    place.classList.toggle("tight", longest > SHORT_WORD);
+    place.classList.toggle("stacked", place.clientWidth / columns < ROOM_BESIDE);
   }
 
   #found(event) {

@@ -42,12 +42,7 @@ export class Screen {
 
   show(item, done) {
     const did = done && (done.action === "label" ? `Labelled ${done.label}` : SAID[done.action]);
-    this.#clearGuess();
-    $("item").dataset.key = item?.key ?? "";
-    $("item-key").textContent = item?.key ?? "";
-    const [why, figures] = item ? whyAsked(item) : ["", ""];
-    $("why").textContent = why;
-    $("figures").textContent = figures;
+    this.#about(item);
     if (item) {
       this.content.show(item, this.#project);
       requestAnimationFrame(() => setTimeout(() => this.#explain(item))); // first of all it is painted
@@ -60,11 +55,22 @@ export class Screen {
     if (!document.activeElement?.matches("input, textarea")) $("item").focus({ preventScroll: true });
   }
 
+  /** What is written under the item, or nothing where there is none. */
+  #about(item) {
+    this.#clearGuess();
+    $("item").dataset.key = item?.key ?? "";
+    $("item-key").textContent = item?.key ?? "";
+    const [why, figures] = item ? whyAsked(item) : ["", ""];
+    $("why").textContent = why;
+    $("figures").textContent = figures;
+  }
+
   ahead(items) {
     this.content.pictures.keep(items);
   }
 
   message(title, text, ...more) {
+    this.#about(null);
     this.content.message(title, text, ...more);
     $("zoom").hidden = true;
   }

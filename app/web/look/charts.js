@@ -164,7 +164,8 @@ function byClass(points, classes) {
 
 function byUncertainty(points, colour) {
   const sorted = [...points].sort((a, b) => a.uncertainty - b.uncertainty);
-  const shades = sorted.map(({ uncertainty }) => mixed(colour("accent"), 0.12 + 0.88 * Math.min(uncertainty, 1)));
+  const most = Math.max(sorted.at(-1).uncertainty, 1e-9);
+  const shades = sorted.map(({ uncertainty }) => mixed(colour("accent"), 0.12 + (0.88 * uncertainty) / most));
   return [{ label: "Items", data: sorted, radius: 4, hoverRadius: 7, borderWidth: 0, backgroundColor: shades }];
 }
 

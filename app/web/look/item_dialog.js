@@ -18,7 +18,7 @@ export class ItemDialog {
     this.element = h(
       "dialog.item-dialog",
       { "aria-labelledby": "item-dialog-title" },
-      h("div.spread", this.title, close),
+      h("div.spread.nowrap", this.title, close),
       h("div.item-columns", this.place, this.facts),
     );
     this.element.addEventListener("close", () => this.content.pictures.keep([]));

@@ -120,6 +120,11 @@ function classesPanel(get, insights) {
   });
 }
 
+const MEANING = {
+  class: "Full points are labelled, pale ones are guesses. Press a point to open its item.",
+  uncertainty: "The darker a point, the less certain the model. Press a point to open its item.",
+};
+
 function mapPanel(project, opened) {
   let by = "class";
   const tools = choice(
@@ -144,7 +149,9 @@ function mapPanel(project, opened) {
         return null;
       }
       const text = `Map of ${count(found.points.length)} items: those that the model finds alike are close. The lists below have the same items.`;
-      return chart(body, text, (canvas) => mapChart(canvas, found.points, project.classes, by, opened));
+      const drawn = await chart(body, text, (canvas) => mapChart(canvas, found.points, project.classes, by, opened));
+      body.append(h("p.fine.centred", MEANING[by]));
+      return drawn;
     },
     { tools: [tools] },
   );

@@ -33,7 +33,8 @@ async function openJson(path) {
 
 /** What matters most first; what is not known here follows by its name. */
 function written(card) {
-  const { project, version, items, labelled, cautions, figures, kernel, solver, training, made_with: madeWith, ...rest } = card;
+  const { project, version, items, labelled, cautions, figures, kernel, solver, training, made_with: madeWith, ...others } = card;
+  const rest = { ...others, encoder: encoderOf(card.encoder), hyperparameters: withoutWeights(card) };
   const { accuracy } = figures;
   const facts = {
     project: project.name,
@@ -56,6 +57,18 @@ function written(card) {
     part("Settings", readable(project.settings)),
     part("Made with", readable(madeWith)),
   ];
+}
+
+/** How raw items became features; channels have a part of their own. */
+function encoderOf(encoder) {
+  if (!encoder) return null;
+  const { options, channels: _, ...facts } = encoder.description;
+  return { kind: encoder.kind, why: capital(encoder.why), ...facts, ...options };
+}
+
+/** Parameters that no channel tells of. */
+function withoutWeights({ hyperparameters, channels }) {
+  return Object.fromEntries(Object.entries(hyperparameters).filter(([name]) => !(channels.length && name.startsWith("weight["))));
 }
 
 const part = (title, ...body) => h("section", h("h3", title), body);

@@ -33,7 +33,7 @@ export async function peopleSection(place, page) {
       page.failed(problem);
     }
   });
-  const heads = ["Name", "Role", "Good for", "Since", ""].map((text) => h(text ? "th" : "td", text));
+  const heads = ["Name", "Role", "Good for", "Since", ""].map((text) => h(text === "Since" ? "th.since" : text ? "th" : "td", text));
   const table = h("table.events", h("thead", h("tr", heads)), rows);
   place.replaceChildren(form, made, h("div.scroll", { tabIndex: 0, role: "group", "aria-label": "Keys" }, table));
   await list();
@@ -66,7 +66,7 @@ export async function peopleSection(place, page) {
       h("td", h("strong", key.name)),
       h("td", key.role),
       h("td", key.project ? "this project" : "all projects"),
-      h("td", onDay(key.created_at)),
+      h("td.since", onDay(key.created_at)),
       h("td.end", key.revoked_at ? h("span.fine", `revoked ${onDay(key.revoked_at)}`) : revoke),
     );
   }

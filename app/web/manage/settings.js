@@ -8,6 +8,7 @@ const FIXED = ["columns", "encoder", "encoder_options"]; // of the items that ar
 
 export async function settingsSection(place, page) {
   const { project } = page;
+  place.replaceChildren(h("p.fine", "One moment"));
   const document_ = await (await fetch("openapi.json")).json();
   const known = document_.components.schemas.ProjectSettings.properties;
   const names = Object.keys(known).filter((name) => !FIXED.includes(name));

@@ -1,10 +1,11 @@
 // A new project: from a file that is dropped, or an empty one to which programs send items.
 
-import { call, projectPath } from "../api.js";
+import { call } from "../api.js";
 import { bytes, h } from "../dom.js";
-import { Progress, dropZone, sendFile } from "../jobs.js";
+import { Progress, dropZone } from "../jobs.js";
 import { loadStyle } from "../styles.js";
 import { classField } from "./class_field.js";
+import { projectOf } from "./reading.js";
 
 const KINDS = [
   ["Pictures", "a zip of JPEG, PNG or WebP files"],
@@ -27,14 +28,9 @@ export async function show(place, page) {
     page.failed(null);
     const progress = new Progress("Sending the file");
     dropping.replaceChildren(h("h3", file.name), h("p.fine", bytes(file.size)), progress.element);
-    const body = { name: nameOf(file.name), settings: { encoder: "auto" } };
-    const project = await call("POST", "/projects", body);
     try {
-      const job = await sendFile(project.id, file, progress, { signal: stop.signal });
-      page.file = file; // whose labels may be wanted later
-      page.go({ project: project.id, view: "start", job });
+      await projectOf(page, file, { name: nameOf(file.name), settings: { encoder: "auto" } }, progress, stop.signal);
     } catch (problem) {
-      await call("DELETE", projectPath(project.id)).catch(() => {});
       if (stop.signal.aborted) return;
       dropping.replaceChildren(zone, kinds);
       throw problem;

@@ -5,6 +5,7 @@ import { capital, count, h, plural } from "../dom.js";
 import { Progress, sendFile, watch } from "../jobs.js";
 import { loadStyle } from "../styles.js";
 import { classField } from "./class_field.js";
+import { fileAgain, projectOf, wayField } from "./reading.js";
 
 const NAMES = { image: ["picture"], text: ["text"], table: ["row"], vectors: ["vector"], sets: ["set of vectors", "sets of vectors"] };
 const SHOWN = 20; // broken files that are listed
@@ -30,7 +31,8 @@ export async function show(place, page, given) {
     h("div.row", button, drop),
   );
   let isReading = true;
-  let field = classField(project.classes);
+  let field = classField(page.wanted ?? project.classes);
+  page.wanted = null;
   classes.replaceChildren(field.element);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -50,7 +52,7 @@ export async function show(place, page, given) {
     if (!job) return;
     isReading = false;
     const { found } = job.result;
-    reading.replaceChildren(...describe(job.result));
+    reading.replaceChildren(...describe(job.result), ...[found && wayField(found, readAs)].filter(Boolean));
     if (!field.names.length && found?.labels?.length) {
       field = classField(found.labels);
       classes.replaceChildren(field.element);
@@ -82,6 +84,27 @@ export async function show(place, page, given) {
     form.append(again.element);
     const job = await sendFile(project.id, page.file, again, { labels: true, signal: stop.signal });
     await watch(project.id, job, again, stop.signal).finally(() => again.element.remove());
+  }
+
+  /** The same file in a project that takes the place of this one: nobody has labelled anything yet. */
+  async function readAs(settings, restore) {
+    page.failed(null);
+    const file = await fileAgain(page);
+    if (!file) return restore();
+    const before = [...reading.children];
+    const again = new Progress("Sending the file");
+    reading.replaceChildren(h("h3", "Reading the file"), again.element);
+    button.disabled = drop.disabled = true;
+    page.wanted = field.names;
+    try {
+      await projectOf(page, file, { name: name.value.trim() || project.name, settings }, again, stop.signal);
+      await call("DELETE", projectPath(project.id));
+    } catch (problem) {
+      button.disabled = drop.disabled = false;
+      reading.replaceChildren(...before);
+      restore();
+      page.failed(problem);
+    }
   }
 
   async function discard() {

@@ -11,6 +11,7 @@ def test_a_zip_of_pictures_is_images_and_folders_may_be_classes():
     assert (guess.kind, guess.folders) == ("image", ("Coast", "Forest"))
     assert guess.why == "the archive holds 4 pictures in 2 folders, which may be their classes"
     assert guess_files(["1.png", "a/2.png", "b/3.png", "b/4.png"]).folders == ()
+    assert guess_files(["cover.png", *(f"{'ab'[i % 2]}/{i}.png" for i in range(19))]).folders == ("a", "b")
 
 
 def test_a_zip_of_txt_files_is_texts():
@@ -72,6 +73,25 @@ def test_objects_with_lists_are_vectors_or_sets():
     assert (vectors.kind, vectors.columns, vectors.key, vectors.label) == ("vectors", ("embedding",), "id", "label")
     assert guess_entries([{"key": "a", "points": [[0, 1], [2, 3]]}]).kind == "sets"
     assert guess_entries([{"key": "a", "text": "hello"}]).kind == "text"
+
+
+def test_what_was_guessed_can_be_read_another_way():
+    rows = [["a", "the long words of a text", "3"], ["b", "some more words of a text", "4"]]
+    guess = guess_columns(["title", "body", "size"], rows)
+    assert guess.columns == ("body",)
+    assert guess.ways == {"text": ("body", "title", "size"), "table": ("title", "body", "size"), "vectors": ("size",)}
+    assert guess.read_as("text") is guess
+    assert guess.read_as("text", "title").columns == ("title",)
+    assert guess.read_as("text", "other") is guess
+    assert guess.read_as("table").columns == ("title", "body", "size")
+    assert guess.read_as("vectors").columns == ("size",)
+    with pytest.raises(ValueError, match="cannot be read as image, but as text or table or vectors"):
+        guess.read_as("image")
+    names = ["1.png", "2.png", "1.txt"]
+    assert guess_files(names).kind == "image"
+    assert guess_files(names, "text").kind == "text"
+    with pytest.raises(ValueError, match="cannot be read as text, but as image"):
+        guess_files(names[:2], "text").read_as("text")
 
 
 @settings(max_examples=100, deadline=None)

@@ -240,6 +240,21 @@ def test_what_can_be_read_is(http):
         assert imported(http, project, form, content)["result"]["unchanged"] == 3
 
 
+@pytest.mark.parametrize(
+    ("form", "content", "other"),
+    [
+        ("csv", b"x,y,note\n1,2,a\n3,4,b\n", b"x,y,note\n1,2,other\n3,5,b\n"),
+        ("svmlight", b"1 1:0.5 2:1\n2 2:7\n", b"1 1:0.5 2:1.5\n2 2:8\n"),
+        ("npz", npz(X=np.eye(2)), npz(X=np.eye(2) * 2)),
+    ],
+)
+def test_rows_without_keys_of_another_file_are_new_items(http, form, content, other):
+    project = new_project(http)
+    for file, added in ((content, 2), (other, 2), (other, 0), (content, 0)):
+        result = imported(http, project, form, file)["result"]
+        assert (result["added"], result["unchanged"]) == (added, 2 - added)
+
+
 @pytest.mark.parametrize("form", ["svmlight", "jsonl"])
 def test_later_rows_may_have_more_columns_than_the_first_thousand(http, form):
     places = [*[1] * 1000, 111]

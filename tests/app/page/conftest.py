@@ -3,7 +3,7 @@ import shutil
 
 import httpx
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from app.commands.demo import make_demo
 from tests.app.live import ADMIN, in_thread
@@ -22,6 +22,7 @@ def browser():
     if path is None:
         needed = os.environ.get("CI") or os.environ.get("ASKNEXT_REQUIRE_BROWSER")
         (pytest.fail if needed else pytest.skip)("there is no chromium")
+    expect.set_options(timeout=30_000)  # milliseconds, of a busy machine
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS.split())
         yield browser

@@ -134,3 +134,27 @@ def test_an_empty_project_is_made_by_hand(boss, site):
     page.get_by_role("button", name="Make it").click()
     expect(page.locator("#title")).to_have_text("By hand")
     expect(page.locator(".settings")).to_be_visible()
+
+
+def test_a_wrong_guess_is_read_another_way(boss, site):
+    page = boss.page
+    lines = ["fruit,remark,size"] + [f"{i % 5} apples,what we said of number {i} at home,{i % 3}" for i in range(30)]
+    drop(boss, "fruit.csv", "\n".join(lines).encode())
+    way = page.get_by_label("Read it as")
+    expect(way.locator("option:checked")).to_have_text("texts in “remark”")
+    page.get_by_role("textbox", name="Classes").fill("few\nmany")
+    before = len(site.get("/v1/projects")["projects"])
+    for choice, found in (("texts in “fruit”", "Found 30 texts"), ("rows of a table", "Found 30 rows")):
+        start = page.get_by_role("button", name="Start labelling")
+        address = page.url
+        way.select_option(label=choice)
+        page.wait_for_url(lambda url, address=address: url != address)
+        expect(start).to_be_enabled(timeout=PLENTY)
+        expect(page.locator(".step").first).to_contain_text(found)
+        expect(way.locator("option:checked")).to_have_text(choice)
+    expect(page.get_by_role("textbox", name="Classes")).to_have_value("few\nmany")
+    start.click()
+    boss.wait()
+    project = site.get(f"/v1/projects/{re.findall('project=([^&]+)', page.url)[0]}")
+    assert (project["encoder"]["kind"], project["classes"]) == ("table", ["few", "many"])
+    assert len(site.get("/v1/projects")["projects"]) == before

@@ -130,3 +130,13 @@ def test_comments_are_kept_with_the_item_or_with_a_skip(person, site):
     assert ann.press("z") == first
     kinds = [kind for kind, _, _ in ann.events()]
     assert kinds == ["comment", "skip", "retract"]
+
+
+def test_another_project_shows_nothing_of_the_one_before(person, site):
+    project = site.post("/v1/projects", {"name": "Empty", "classes": ["yes"]}, 201)["id"]
+    ann = person()
+    ann.open("Demo")
+    ann.visit(project=project)
+    expect(ann.page.locator("#content h2")).to_have_text("Nothing to ask")
+    expect(ann.page.locator("#item")).to_have_attribute("data-key", "")
+    expect(ann.page.locator(".about")).to_have_text(re.compile(r"^\s*$"))

@@ -129,3 +129,19 @@ def test_letters_have_the_size_that_was_chosen(person, make_project):
     ann.page.reload()
     ann.wait()
     assert size() == chosen
+
+
+def test_names_of_classes_are_whole_on_a_phone_with_guesses_too(person, make_project):
+    names = ["Bedroom", "Coast", "Highway", "Industrial", "LivingRoom", "Mountain", "OpenCountry", "TallBuilding"]
+    project = make_project("Scenes", names, {f"i{n}": {"text": f"text {n}"} for n in range(4)})
+    ann = person(viewport={"width": 390, "height": 780}, has_touch=True, is_mobile=True)
+    ann.sign_in(project=project)
+    ann.wait()
+    ann.press("1")
+    ann.press("2")
+    ann.page.locator("#show-guess").click()
+    expect(ann.page.locator(".guessed")).to_be_visible()
+    cut = "names => names.filter(n => n.scrollHeight > n.clientHeight + 1).map(n => n.innerText)"
+    assert ann.page.locator(".class .name").evaluate_all(cut) == []
+    heights = ann.page.locator(".class .name").evaluate_all("names => names.map(n => n.clientHeight)")
+    assert len(set(heights)) == 1  # none is broken into two lines

@@ -83,6 +83,18 @@ def test_json_lines_and_files_of_text(site):
     }
 
 
+def test_rows_without_keys_of_a_second_file_are_new_items(site):
+    project = site.project([], encoder="text")
+    first, second, more = texts(12), texts(8, seed=1), texts(1, seed=2)
+    for rows, added in ((first, 12), (second, 8), (second, 0), (first + more, 1)):
+        result = imported(project, as_csv(rows, ("text", "label")), labels="true")
+        assert (result["added"], result["unchanged"], result["broken_count"]) == (added, len(rows) - added, 0)
+    items = project.get("/items")["items"]
+    assert [(item["label"], item["data"]["text"]) for item in items] == first + second + more
+    assert [item["key"] for item in items[:12]] == [f"row-{i + 1}" for i in range(12)]
+    assert items[12]["key"].startswith("row-1-")
+
+
 def test_labels_count_only_when_asked(site, monkeypatch):
     monkeypatch.setattr(raw_tables, "PORTION", 10)  # the first ones are all of one class
     project = site.project(["sport"], encoder="text")
@@ -126,6 +138,20 @@ def test_options_of_the_encoder(site):
     assert encoder["description"]["options"]["hashing"] is True
     project.post("/items", {"items": [{"key": "n", "text": "words that nobody has seen"}]}, 201)
     assert "cannot be changed" in project.patch("", {"settings": {"encoder_options": {}}}, 422)["detail"]
+
+
+def test_the_column_of_the_texts(site):
+    content = b"text,title,size\n" + b"".join(b"%s and so on,title number %d,3\n" % (b"abc", i) for i in range(9))
+    project = site.project(encoder="text", encoder_options={"column": "title"})
+    result = imported(project, content)
+    assert (result["added"], result["found"]["columns"], result["found"]["kind"]) == (9, ["title"], "text")
+    assert result["found"]["ways"] == {
+        "text": ["text", "title", "size"],
+        "table": ["text", "title", "size"],
+        "vectors": ["size"],
+    }
+    assert project.get("/items/row-1")["data"] == {"text": "title number 0", "size": "3"}
+    assert "no column 'title'" in imported(project, b"text,name\na b c d e,f\n", "failed")
 
 
 @pytest.mark.parametrize(
