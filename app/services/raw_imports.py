@@ -54,12 +54,16 @@ class RawImport:
         with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
             column = project.encoder.description.get("text_column") if project.encoder else None
             with _opened(path, form, index_base, kind, column, Path(folder)) as source:
-                self._check_labels(source)
-                with EncodingProcess(source.guess.kind) as process:
-                    self._prepare(source, process)
-                    for portion in source.portions():
-                        self._take(portion, source, process)
-                return self._result(source)
+                return self.add(source)
+
+    def add(self, source: Source) -> dict[str, Any]:
+        """All items of a source that has been looked at."""
+        self._check_labels(source)
+        with EncodingProcess(source.guess.kind) as process:
+            self._prepare(source, process)
+            for portion in source.portions():
+                self._take(portion, source, process)
+        return self._result(source)
 
     def _prepare(self, source: Source, process: EncodingProcess) -> None:
         """The encoder of the project, fitted now if it has none, and room for media."""
