@@ -13,6 +13,7 @@ from app.services.project import Project, View
 from app.services.questions import Ask, picked
 from app.services.turns import Task
 
+PREFIX = "asknext-"
 STEP = 1e-6  # between scores, where the order would not show otherwise
 UNKNOWN = {"result": [], "score": 1.0}  # what is not in the model is asked last
 NOTHING_LEARNT = {"result": [], "score": 0.5}
@@ -20,7 +21,16 @@ NOTHING_LEARNT = {"result": [], "score": 0.5}
 
 def version_name(version: int) -> str:
     """A version of the model as Label Studio shows it."""
-    return f"asknext-{version}"
+    return f"{PREFIX}{version}"
+
+
+def is_version(name: str) -> bool:
+    """Whether a version is one of AskNext's.
+
+    >>> is_version(version_name(42)), is_version("bert")
+    (True, False)
+    """
+    return name.startswith(PREFIX)
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,11 @@ class Remote:
         self.call("POST", f"api/projects/{number}/import/predictions", list(predictions))
         self.call("PATCH", f"api/projects/{number}/", {"model_version": version})
 
+    def versions(self, number: int) -> list[str]:
+        """Versions that predictions of a project have."""
+        found = self.call("GET", f"api/projects/{number}/model-versions/")
+        return list(found) if isinstance(found, dict) else []
+
     def forget(self, number: int, version: str) -> None:
         """Predictions of a version that nobody needs any more."""
         self.call("DELETE", f"api/projects/{number}/model-versions/", {"model_version": version})

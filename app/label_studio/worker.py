@@ -10,7 +10,7 @@ from typing import Any
 from app.label_studio.annotations import WriteAnnotations
 from app.label_studio.label_config import LabelConfig
 from app.label_studio.mirror import Mirror
-from app.label_studio.pushing import Best, ChooseBest, version_name
+from app.label_studio.pushing import Best, ChooseBest, is_version, version_name
 from app.label_studio.remote import Remote, RemoteError
 from app.label_studio.tasks import Intake, refuse_to_fetch, waiting_tasks
 from app.services.classes import AddClass
@@ -22,6 +22,7 @@ from app.services.service import Running, Service
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0  # seconds between looks at the model, which may have learnt from others
+QUIET = 3  # looks without anything to do before there is time for tidying
 LONGEST_PAUSE = 30.0  # seconds between attempts while Label Studio does not answer
 TASKS_AT_A_TIME = 20_000
 
@@ -54,6 +55,7 @@ class Worker:
         self.pushed: int | None = row.pushed_version
         self.problem: str | None = row.problem
         self._behind = remote is not None  # what happened while nobody listened?
+        self._untidy = False
         self._working = threading.Lock()  # a round, or a sync
         self._wake = threading.Condition()
         self._tickets: list[Future[None]] = []
@@ -99,10 +101,13 @@ class Worker:
                 log.warning("Label Studio and project %s: %s", self._id, problem)
 
     def _run(self) -> None:
-        pause, tickets = LOOK_EVERY, list[Future[None]]()
+        pause, quiet, tickets = LOOK_EVERY, 0, list[Future[None]]()
         while not self._stopping.is_set():
             try:
                 self._round(Silent(self._stopping), pull=self._behind)
+                quiet = 0 if tickets else quiet + 1
+                if quiet >= QUIET:
+                    self._tidy()
                 pause = LOOK_EVERY
             except (Unavailable, Cancelled):
                 pause = LOOK_EVERY  # the service is starting or stopping
@@ -192,5 +197,15 @@ class Worker:
             raise
         drawn = [tasks[item] for item, by_lot in zip(best.items, best.drawn, strict=True) if by_lot]
         self._mirror.note_push(best.version, drawn, now())
-        if before is not None and before != best.version:
-            remote.forget(number, version_name(before))
+        self._untidy = True
+
+    def _tidy(self) -> None:
+        """Predictions of older versions pile up in Label Studio: one version goes at each quiet moment."""
+        number, remote = self.remote_project, self.remote
+        if not self._untidy or remote is None or number is None or self.pushed is None:
+            return
+        with self._working:
+            old = [name for name in remote.versions(number) if is_version(name) and name != version_name(self.pushed)]
+            if old:
+                remote.forget(number, old[0])
+            self._untidy = len(old) > 1
