@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
 
 from app.db import label_studio as rows
 from app.db.database import Database
@@ -112,7 +111,7 @@ class TaskSource:
         file = self._folder / str(task.number)
         self._fetch(value, file)
         data.pop("image", None)  # where the page looks for ours
-        return RawItem(task.key, file, data | {"file": PurePosixPath(urlsplit(value).path).name})
+        return RawItem(task.key, file, data | {"file": value.partition("?")[0].rsplit("/", 1)[-1]})
 
 
 @dataclass(frozen=True)

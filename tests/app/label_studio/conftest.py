@@ -50,6 +50,18 @@ class Backend:
             time.sleep(0.02)
         return link
 
+    def up_to_date(self):
+        """Wait until Label Studio has the order of the model of today."""
+        self.settled()
+        return self.until(lambda link: link["pushed_version"] == f"asknext-{self.project.get('/model')['version']}")
+
+    def wanted(self):
+        """The key of the item that AskNext itself would ask about."""
+        somebody = self.project.as_other()
+        question = somebody.post("/query", {"count": 1})["items"][0]
+        somebody.delete(f"/leases/{question['lease']['id']}", 204)
+        return question["key"]
+
     def votes(self, key):
         return {vote["annotator"]: vote["label"] for vote in self.project.get(f"/items/{key}")["votes"]}
 
