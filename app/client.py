@@ -483,9 +483,10 @@ class _Methods:
         return dict((yield from self._json("POST", "projects", project, "label-studio", body=body)))
 
     @_Method
-    def label_studio(self, project: str) -> Steps[dict[str, Any]]:
-        """How the link to Label Studio goes."""
-        return dict((yield from self._json("GET", "projects", project, "label-studio")))
+    def label_studio(self, project: str) -> Steps[dict[str, Any] | None]:
+        """How the link to Label Studio goes, if there is one."""
+        found: dict[str, Any] | None = (yield from self._json("GET", "projects", project, "label-studio"))["link"]
+        return found
 
     @_Method
     def sync_label_studio(self, project: str) -> Steps[str]:

@@ -143,7 +143,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         ],
     },
     "OnePrediction": {"label": "cat", "score": 0.9},
-    "LinkAnswer": LINK,
+    "Linked": {"link": LINK},
     "LinkCreated": LINK | {"path": f"/label-studio/{ID}/..."},
     "BackendHealth": {"status": "UP", "model_class": "AskNext"},
     "SetUpAnswer": {"model_version": "asknext-42"},

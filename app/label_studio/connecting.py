@@ -51,7 +51,7 @@ class Connection:
         say("Label Studio asks by Uncertainty sampling: the next task is the one that AskNext wants")
         counts = self.client.wait_for_job(project, self.client.sync_label_studio(project)).result or {}
         say(f"{counts.get('tasks', 0)} tasks and {counts.get('annotations', 0)} annotations are here")
-        for one in self.client.label_studio(project)["broken"]:
+        for one in (self.client.label_studio(project) or {"broken": []})["broken"]:
             say(f"  task {one['task']}: {one['reason']}")
         return project
 
@@ -64,7 +64,7 @@ class Connection:
                 if error.status in (403, 404):
                     continue
                 raise
-            if (link["address"], link["remote_project"]) == (self.address, self.number):
+            if link is not None and (link["address"], link["remote_project"]) == (self.address, self.number):
                 return project.id
         return None
 

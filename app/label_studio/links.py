@@ -50,6 +50,11 @@ class LabelStudio:
             raise NotFound("this project is not linked to Label Studio")
         return link
 
+    def shown(self, project_id: str) -> dict[str, Any] | None:
+        """How the link of a project goes, if there is one."""
+        link = self._links.get(project_id)
+        return None if link is None else link.shown()
+
     def create(
         self, project_id: str, address: str | None, token: str | None, remote_project: int | None, top: int
     ) -> dict[str, Any]:

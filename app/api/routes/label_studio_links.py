@@ -23,10 +23,10 @@ async def create_link(at: Admin, request: Request, body: schemas.NewLink) -> Any
     return await at.in_thread(links.create, at.project.id, body.address, body.token, body.remote_project, body.top)
 
 
-@routes.get("/projects/{project}/label-studio", response_model=schemas.LinkAnswer)
+@routes.get("/projects/{project}/label-studio", response_model=schemas.Linked)
 async def get_link(at: Admin, request: Request) -> Any:
     """How the link to Label Studio goes."""
-    return await at.in_thread(links_of(request).of_project(at.project.id).shown)
+    return {"link": await at.in_thread(links_of(request).shown, at.project.id)}
 
 
 @routes.delete("/projects/{project}/label-studio", status_code=status.HTTP_204_NO_CONTENT)

@@ -67,6 +67,12 @@ class LinkAnswer(BaseModel):
     created_at: float
 
 
+class Linked(BaseModel):
+    """The link of a project, if it has one."""
+
+    link: LinkAnswer | None
+
+
 class LinkCreated(LinkAnswer):
     """A link with its secret, which is shown this once."""
 

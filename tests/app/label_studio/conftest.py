@@ -37,7 +37,7 @@ class Backend:
         return self.event(action, annotation=wire.annotation(number, task, choices, **more), task=task)
 
     def shown(self):
-        return self.project.get("/label-studio")
+        return self.project.get("/label-studio")["link"]
 
     def settled(self):
         """Wait until nothing waits any more."""

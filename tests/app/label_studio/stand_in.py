@@ -1,4 +1,4 @@
-"""A small Label Studio over real HTTP: only its REST calls that AskNext makes. The real one is in tests/label_studio."""
+"""A small Label Studio over real HTTP: only the calls that AskNext makes. The real one is in tests/label_studio."""
 
 import json
 import threading

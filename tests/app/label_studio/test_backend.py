@@ -25,7 +25,8 @@ def test_a_wrong_secret_opens_nothing(backend):
     one.path = old
     one.call("GET", "health", status=401)
     one.project.delete("/label-studio", 204)
-    one.project.get("/label-studio", 404)
+    assert one.project.get("/label-studio") == {"link": None}
+    one.project.delete("/label-studio", 404)
 
 
 @pytest.mark.parametrize(
