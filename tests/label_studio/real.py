@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -80,8 +81,12 @@ class Server:
             time.sleep(0.5)
 
     def stop(self):
-        self.process.terminate()
-        self.process.wait(60)
+        os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(30)
 
 
 class Annotator:

@@ -104,16 +104,15 @@ def answer(pair, count, known):
     at_once = 0
     for _ in range(count):
         pair.up_to_date(known)
-        task = pair.annotator.next()
+        before, task = pair.annotator.project()["model_version"], pair.annotator.next()
         assert task["id"] == pair.wanted()
         pair.annotator.submit(task, TOPICS[task["data"]["text"]])
+        at_once += pair.annotator.project()["model_version"] != before
         known += 1
-        before = pair.link()["pushed_version"]
-        at_once += pair.annotator.project()["model_version"] == before
         pair.up_to_date(known)
         assert pair.annotator.project()["model_version"] == pair.link()["pushed_version"]
         assert pair.history(task) == [("label", TOPICS[task["data"]["text"]])]
-    print(f"\n{at_once} of {count} pushes were there before the annotator had an answer")
+    print(f"\n{at_once} of {count} pushes were there as soon as the annotator had an answer")
     return known
 
 
