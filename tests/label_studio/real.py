@@ -92,10 +92,8 @@ class Server:
 class Annotator:
     """Somebody at one project of Label Studio."""
 
-    def __init__(self, address, number=None):
-        headers = {"Authorization": f"Token {TOKEN}"}
-        self.http = httpx.Client(base_url=address, headers=headers, timeout=60)
-        self.number = number
+    def __init__(self, http, number=None):
+        self.http, self.number = http, number
 
     def call(self, method, path, body=None):
         answer = self.http.request(method, path, json=body)

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from app.label_studio.remote import Remote
-from tests.app.live import ADMIN, Process
+from tests.app.live import ADMIN, Process, wait_until_ready
 from tests.app.site import Site
-from tests.label_studio.real import OPEN, TEXT, Annotator, Server, connect, free_port, sentences
+from tests.label_studio.real import OPEN, TEXT, TOKEN, Annotator, Server, connect, free_port, sentences
 
 TOPICS = sentences(60)
 MANY = TEXT.replace("<Choices ", '<Choices choice="multiple" ')
@@ -22,7 +22,8 @@ IMAGE = TEXT.replace('<Text name="text" value="$text"/>', '<Image name="image" v
 
 @pytest.fixture(scope="module")
 def asknext(tmp_path_factory):
-    one = Process(None, tmp_path_factory.mktemp("asknext"), port=free_port()).start()
+    one = Process(None, tmp_path_factory.mktemp("asknext"), port=free_port()).start(ready=False)
+    wait_until_ready(one.address, 300)  # kernels may have to be compiled
     yield one
     if one.process.poll() is None:
         one.stop()
@@ -36,16 +37,24 @@ def server(tmp_path_factory):
         one.stop()
 
 
+@pytest.fixture(scope="module")
+def http(asknext):
+    with httpx.Client(base_url=asknext.address, timeout=60) as http:
+        yield http
+
+
+@pytest.fixture(scope="module")
+def annotate(server):
+    """Makes annotators."""
+    with httpx.Client(base_url=server.address, headers={"Authorization": f"Token {TOKEN}"}, timeout=60) as http:
+        yield lambda *options: Annotator(http).make(*options)
+
+
 class Pair:
     """A project that both have."""
 
-    def __init__(self, asknext, annotator, project):
-        self.asknext, self.annotator, self.id = asknext, annotator, project
-
-    @property
-    def site(self):
-        http = httpx.Client(base_url=self.asknext.address, timeout=60)
-        return Site(http, None, ADMIN, f"/v1/projects/{self.id}")
+    def __init__(self, http, annotator, project):
+        self.annotator, self.site = annotator, Site(http, None, ADMIN, f"/v1/projects/{project}")
 
     def link(self):
         return self.site.get("/label-studio")["link"]
@@ -79,9 +88,9 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def pair(asknext, server):
+def pair(asknext, server, http, annotate):
     """Refused while Label Studio has its defaults, connected when its guard is open."""
-    annotator = Annotator(server.address).make("Topics", TEXT, TOPICS)
+    annotator = annotate("Topics", TEXT, TOPICS)
     refused = connect(server, asknext, annotator.number)
     assert refused.returncode == 1, refused.stdout
     assert "USE_DEFAULT_BANNED_SUBNETS=false" in refused.stderr
@@ -91,7 +100,7 @@ def pair(asknext, server):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "60 tasks and 0 annotations" in done.stdout
     (project,) = re.findall("AskNext project (\\w+)", done.stdout)
-    one = Pair(asknext, annotator, project)
+    one = Pair(http, annotator, project)
     one.site.patch("", {"settings": {"explore": 0.0}})
     assert annotator.project()["sampling"] == "Uncertainty sampling"
     assert len(annotator.call("GET", f"/api/ml/?project={annotator.number}")) == 1
@@ -197,15 +206,15 @@ def test_predictions_are_retrieved(pair):
     assert versions(annotator)[version] == 64
 
 
-def test_a_label_config_that_cannot_be_served(asknext, server):
-    annotator = Annotator(server.address).make("Several", MANY)
+def test_a_label_config_that_cannot_be_served(asknext, server, annotate):
+    annotator = annotate("Several", MANY)
     refused = connect(server, asknext, annotator.number)
     assert refused.returncode == 1
     assert "one class for each task" in refused.stderr
 
 
-def test_pictures_and_a_personal_token(asknext, server):
-    annotator = Annotator(server.address).make("Colours", IMAGE)
+def test_pictures_and_a_personal_token(asknext, server, http, annotate):
+    annotator = annotate("Colours", IMAGE)
     for place in range(10):
         file = io.BytesIO()
         Image.new("RGB", (80, 80), (250 * (place % 2), 20 * place, 250 * (1 - place % 2))).save(file, "PNG")
@@ -219,7 +228,7 @@ def test_pictures_and_a_personal_token(asknext, server):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "10 tasks and 0 annotations" in done.stdout
     (project,) = re.findall("AskNext project (\\w+)", done.stdout)
-    pair = Pair(asknext, annotator, project)
+    pair = Pair(http, annotator, project)
     assert pair.link()["broken"] == []
     task = pair.annotator.next()
     pair.annotator.submit(task, "sport")

@@ -16,7 +16,8 @@ class StandIn:
     def __init__(self, schema):
         self.schema, self.tasks, self.said, self.files = schema, [], {}, {}
         self.predictions, self.versions, self.calls = {}, [], []
-        self.away = False
+        self.backends, self.hooks, self.settings = {}, {}, {}
+        self.away = self.guarded = False
 
     def annotate(self, task, annotation):
         self.said.setdefault(task["id"], {})[annotation["id"]] = annotation
@@ -28,9 +29,12 @@ class StandIn:
         name = path.partition("?")[0].removeprefix("/api/projects/12/")
         found = None
         if method == "PATCH":
-            assert body["model_version"] in self.predictions
-            self.versions.append(body["model_version"])
+            assert body.get("model_version", self.versions and self.versions[-1]) in [*self.predictions, []]
+            self.versions += [body["model_version"]] if "model_version" in body else []
+            self.settings |= body
             found = {}
+        elif name.startswith(("/api/ml/", "/api/webhooks/")):
+            found = self.listed(method, name, body)
         elif name == "":
             found = {"id": 12, "title": "Reviews", "label_config": self.schema}
         elif name == "export":
@@ -46,6 +50,16 @@ class StandIn:
                 del self.predictions[body["model_version"]]
             found = {version: len(these) for version, these in self.predictions.items()}
         return found
+
+    def listed(self, method, name, body):
+        """Backends bring their webhooks, and leave them when they go."""
+        entries = self.backends if "/ml/" in name else self.hooks
+        if method == "DELETE":
+            return entries.pop(int(name.strip("/").rsplit("/", 1)[1]))
+        if method == "POST":
+            entries[len(self.calls)] = body
+            self.hooks[len(self.calls)] = {"url": f"{body['url'].removesuffix('/webhook')}/webhook"}
+        return [{"id": number} | entry for number, entry in entries.items()]
 
     def queue(self):
         """Tasks in the order in which it would ask."""
@@ -70,6 +84,8 @@ def handler(one):
                 self.reply(502, b"away")
             elif self.headers.get("Authorization") != f"Token {TOKEN}":
                 self.reply(401, b'{"detail": "Invalid token"}')
+            elif one.guarded and (self.command, self.path) == ("POST", "/api/ml/"):
+                self.reply(403, b'{"detail": "URL resolves to a reserved network address"}')
             elif self.path in one.files:
                 content = one.files[self.path]
                 if isinstance(content, str):
