@@ -1,6 +1,6 @@
 """Links to Label Studio, its tasks, and its annotations as it last told them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
@@ -80,10 +80,11 @@ def settle_task(connection: Connection, project_id: str, task: int, *, item: int
 
 
 def remove_tasks(connection: Connection, project_id: str, gone: Sequence[int]) -> None:
-    """Nobody is asked about them any more; what was said of them stays."""
+    """Nobody is asked about them any more; labels that came of them stay."""
     for first in range(0, len(gone), CHUNK):
-        chosen = tasks.c.task.in_(gone[first : first + CHUNK])
-        connection.execute(delete(tasks).where(tasks.c.project_id == project_id, chosen))
+        part = gone[first : first + CHUNK]
+        for table in (tasks, annotations):
+            connection.execute(delete(table).where(table.c.project_id == project_id, table.c.task.in_(part)))
 
 
 def set_drawn(connection: Connection, project_id: str, drawn: Sequence[int]) -> None:
@@ -166,10 +167,12 @@ def of_person(connection: Connection, project_id: str, item: int, key_id: str) -
     return connection.execute(query.order_by(annotations.c.changed_at.desc(), annotations.c.annotation.desc())).all()
 
 
-def heard_before(connection: Connection, project_id: str, time: float) -> Sequence[Row[Any]]:
-    """Annotations that are not gone and of which nothing was heard since."""
+def heard_before(connection: Connection, project_id: str, of: Sequence[int], time: float) -> Iterator[Row[Any]]:
+    """Annotations of these tasks that are not gone, and of which nothing was heard since."""
     query = select(annotations).where(annotations.c.project_id == project_id, annotations.c.heard_at < time)
-    return connection.execute(query.where(annotations.c.kind != "gone")).all()
+    query = query.where(annotations.c.kind != "gone")
+    for first in range(0, len(of), CHUNK):
+        yield from connection.execute(query.where(annotations.c.task.in_(of[first : first + CHUNK])))
 
 
 def _found(connection: Connection, column: Any, project_id: str, ids: Iterable[int]) -> dict[int, Row[Any]]:

@@ -88,20 +88,14 @@ def hear_gone(connection: Connection, project_id: str, ids: Iterable[int]) -> No
 def hear_export(
     connection: Connection, project_id: str, config: LabelConfig, tasks: Sequence[ExportedTask], begun: float
 ) -> None:
-    """A whole project: annotations that its tasks do not have any more are gone; a task's end leaves what was said."""
+    """Tasks of an export that was begun at a time: annotations that they do not have any more are gone."""
     there = {one.id for task in tasks for one in task.annotations}
-    numbers = {task.id for task in tasks}
-    missing = [
-        row.annotation
-        for row in rows.heard_before(connection, project_id, begun)
-        if row.annotation not in there and row.task in numbers
-    ]
-    hear_gone(connection, project_id, missing)
+    known = list(rows.heard_before(connection, project_id, [task.id for task in tasks], begun))
+    hear_gone(connection, project_id, [row.annotation for row in known if row.annotation not in there])
     for task in tasks:
         if task.annotations:
             own = [one.model_copy(update={"task": task.id}) for one in task.annotations]
             hear(connection, project_id, config, own, exported_at=begun)
-    rows.retry_refused(connection, project_id)
 
 
 @dataclass

@@ -72,7 +72,7 @@ class LabelStudio:
             "created_at": now(),
         }
         with self._changing:
-            self._end(project_id)
+            self.end(project_id)
             with self._service.database.write() as connection:
                 before = rows.link(connection, project_id)
                 if before is not None and not _same(before, values):
@@ -86,7 +86,7 @@ class LabelStudio:
         """End a link; what was labelled stays."""
         with self._changing:
             self.of_project(project_id)
-            self._end(project_id)
+            self.end(project_id)
             with self._service.database.write() as connection:
                 rows.forget_all(connection, project_id)
                 rows.remove_link(connection, project_id)
@@ -102,7 +102,8 @@ class LabelStudio:
         link.start()
         return link
 
-    def _end(self, project_id: str) -> None:
+    def end(self, project_id: str) -> None:
+        """Stop working for a project."""
         link = self._links.pop(project_id, None)
         if link is not None:
             link.stop()

@@ -59,6 +59,8 @@ class Mirror:
                 know_people(connection, self._id, [one.user for task in part for one in task.annotations], names)
                 hear_export(connection, self._id, config, part, begun)
         self.drop_tasks(sorted(known - {task.id for task in tasks}))
+        with self._database.write() as connection:
+            rows.retry_refused(connection, self._id)
 
     def has_answers(self) -> bool:
         """Whether annotations wait to become labels."""

@@ -8,11 +8,10 @@ from fastapi import APIRouter, Depends, Path, Request, Response, status
 from fastapi.concurrency import run_in_threadpool
 
 from app.api import schemas
-from app.api.context import PROBLEMS, service_of
+from app.api.context import PROBLEMS, links_of, service_of
 from app.api.strict_json import StrictRoute
 from app.label_studio.events import Event, take
 from app.label_studio.link import Link
-from app.label_studio.links import LabelStudio
 from app.label_studio.protocol import project_number
 
 ANSWER_WITHIN = 0.7  # seconds for a webhook: Label Studio gives up after one
@@ -37,12 +36,6 @@ class SecretRoute(StrictRoute):
 routes = APIRouter(
     prefix="/label-studio/{project}/{secret}", tags=["label studio"], route_class=SecretRoute, responses=PROBLEMS
 )
-
-
-def links_of(request: Request) -> LabelStudio:
-    """The links of the application."""
-    links: LabelStudio = request.app.state.label_studio
-    return links
 
 
 async def linked(

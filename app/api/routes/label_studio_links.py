@@ -5,8 +5,7 @@ from typing import Any
 from fastapi import Request, status
 
 from app.api import schemas
-from app.api.context import Admin, router
-from app.api.routes.label_studio import links_of
+from app.api.context import Admin, links_of, router
 
 routes = router("label studio")
 

@@ -29,6 +29,12 @@ def test_a_wrong_secret_opens_nothing(backend):
     one.project.delete("/label-studio", 404)
 
 
+def test_a_deleted_project_has_no_backend(backend):
+    one = backend()
+    one.project.delete("", 204)
+    one.call("GET", "health", status=401)
+
+
 @pytest.mark.parametrize(
     ("schema", "settings", "why"),
     [
