@@ -73,6 +73,12 @@ def items_of_tasks(connection: Connection, project_id: str) -> dict[int, int]:
     return {row.task: row.item for row in connection.execute(query)}
 
 
+def touched_tasks(connection: Connection, project_id: str) -> set[int]:
+    """Tasks with annotations, skips and empty ones too."""
+    query = select(annotations.c.task).where(annotations.c.project_id == project_id, annotations.c.kind != "gone")
+    return set(connection.scalars(query.distinct()))
+
+
 def settle_task(connection: Connection, project_id: str, task: int, *, item: int | None, problem: str | None) -> None:
     """What became of a task that waited."""
     query = update(tasks).where(tasks.c.project_id == project_id, tasks.c.task == task)

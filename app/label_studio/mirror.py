@@ -67,6 +67,11 @@ class Mirror:
         with self._database.read() as connection:
             return bool(rows.waiting_annotations(connection, self._id, 1))
 
+    def touched(self) -> set[int]:
+        """Tasks of which somebody said something, be it that they skip it."""
+        with self._database.read() as connection:
+            return rows.touched_tasks(connection, self._id)
+
     def note_push(self, version: int, drawn: Sequence[int], time: float) -> None:
         """Which version chooses the next task, and which tasks came by lot."""
         with self._database.write() as connection:

@@ -12,6 +12,7 @@ from app.services.predictions import predictions
 from app.services.project import Project, View
 from app.services.questions import Ask, picked
 from app.services.turns import Task
+from core.queries import Pick
 
 PREFIX = "asknext-"
 STEP = 1e-6  # between scores, where the order would not show otherwise
@@ -49,16 +50,17 @@ class ChooseBest(Task):
 
     project: Project
     config: LabelConfig
-    among: Collection[int]
+    groups: Sequence[Collection[int]]  # items of a group come only when those before it are used up
     count: int
 
     def choose(self) -> None:
         """By the model that has learnt everything."""
         project = self.project
-        free = project.open_items("", now())
-        chosen = np.zeros_like(free)
-        chosen[[item for item in self.among if item < len(chosen)]] = True
-        picks = picked(project, free & chosen, Ask(), self.count)
+        free, picks = project.open_items("", now()), list[Pick]()
+        for group in self.groups:
+            chosen = np.zeros_like(free)
+            chosen[[item for item in group if item < len(chosen)]] = True
+            picks += picked(project, free & chosen, Ask(), self.count - len(picks))
         items = [pick.row for pick in picks]
         learner = project.learner
         known = [item for item in items if learner is not None and item < len(learner)]

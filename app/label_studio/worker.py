@@ -181,7 +181,10 @@ class Worker:
         if remote is None or number is None or self.pushed == running.project.view.version:
             return
         tasks = {item: task for task, item in self._mirror.items.items()}
-        best: Best = running.writer.do(ChooseBest(running.project, config, tasks.keys(), self._top))
+        # Label Studio gives nobody a task that they skipped, and takes one with an empty answer for finished.
+        touched = self._mirror.touched()
+        groups = [{item for item, task in tasks.items() if (task in touched) == seen} for seen in (False, True)]
+        best: Best = running.writer.do(ChooseBest(running.project, config, groups, self._top))
         version = version_name(best.version)
         entries = [
             {"task": tasks[item], "model_version": version} | entry

@@ -131,10 +131,10 @@ def test_every_next_task_is_the_one_that_the_model_wants(pair):
 
 def test_skips_updates_and_deletes(pair):
     known = pair.link()["annotations"]
-    task = pair.annotator.next()
-    pair.annotator.submit(task, "sport", was_cancelled=True)
+    skipped = pair.annotator.next()
+    pair.annotator.submit(skipped, "sport", was_cancelled=True)
     pair.up_to_date(known + 1)
-    assert pair.history(task) == [("skip", None)]
+    assert pair.history(skipped) == [("skip", None)]
     task = pair.annotator.next()
     made = pair.annotator.submit(task, "sport")
     pair.up_to_date(known + 2)
@@ -147,6 +147,8 @@ def test_skips_updates_and_deletes(pair):
     pair.up_to_date(known + 3)
     assert len(pair.history(task)) == 3
     assert empty["result"] == []
+    # Label Studio does not ask this annotator about them again, so AskNext should not want them in what follows.
+    pair.site.label({f"task-{one['id']}": TOPICS[one["data"]["text"]] for one in (skipped, task)})
 
 
 def test_asknext_is_killed_and_started_again(pair, asknext):

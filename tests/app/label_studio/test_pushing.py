@@ -68,6 +68,16 @@ def test_after_each_label_the_next_task_is_the_one_that_the_model_wants(pushing,
     assert {one["result"][0]["type"] for one in remote.predictions[version]} == {"choices"}
 
 
+def test_skipped_tasks_come_when_there_are_no_others(pushing, remote):
+    first = remote.queue()[0]
+    for number, task in enumerate(pushing.tasks[1:21]):
+        pushing.annotate(task, 100 + number, ["Positive"], was_cancelled=True)
+    pushing.up_to_date()
+    assert sorted(remote.queue()[:3]) == [22, 23, 24]
+    assert len(remote.queue()) == 5
+    assert first != 1
+
+
 def test_what_happened_while_one_was_away_comes_with_a_sync(pushing, remote):
     remote.annotate(pushing.tasks[1], wire.annotation(2, pushing.tasks[1], ["Negative"]))
     del remote.said[1]
