@@ -19,7 +19,7 @@ LOCAL = (
 )
 NOTES = (
     "Label Studio's webhooks carry no credentials: the secret in the address above is what protects them, so keep it.",
-    "Settings > Machine Learning in Label Studio shows the backend; leave its interactive preannotations off.",
+    "Begin with the button Label All Tasks: a page that is opened by its address goes by the order of its tab.",
     "Settings > Annotation > Prediction version is kept up to date by AskNext: do not choose another one there.",
 )
 Say = Callable[[str], object]

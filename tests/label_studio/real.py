@@ -18,8 +18,16 @@ TOKEN = "0123456789abcdef0123456789abcdef01234567"
 OPEN = {"USE_DEFAULT_BANNED_SUBNETS": "false"}  # lets backends be on this machine
 QUIET = {"COLLECT_ANALYTICS": "False", "LATEST_VERSION_CHECK": "false", "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": ""}
 WORDS = {
-    "sport": ["ball", "goal", "team", "match", "player", "run", "win", "score", "cup", "referee"],
-    "cooking": ["salt", "oven", "butter", "bake", "pan", "onion", "spice", "dish", "soup", "taste"],
+    "sport": (
+        "The {} scored late in the {}|A {} was sent off in the {}|Our {} trained for the {}|The {} lost the {} again",
+        "striker captain keeper rookie sprinter veteran goalie winger",
+        "cup final|league match|relay|derby|semi-final|qualifier|friendly|playoff",
+    ),
+    "cooking": (
+        "Stir the {} gently in a warm {}|Let the {} rest in the {}|Boil the {} in a {}|Season the {} in the {}",
+        "butter onions dough broth spices mushrooms lentils sauce",
+        "pan|large pot|mixing bowl|oven tray|wok|deep dish|saucepan|clay pot",
+    ),
 }
 TEXT = (
     '<View><Text name="text" value="$text"/><Choices name="label" toName="text">'
@@ -35,10 +43,13 @@ def free_port():
 
 def sentences(count, seed=0):
     """Sentences and what they are about."""
-    rng = random.Random(seed)
-    topics = list(WORDS)
-    made = [(topics[i % 2], rng.choices(WORDS[topics[i % 2]], k=6)) for i in range(count)]
-    return {" ".join(words + rng.choices(["the", "a", "of", "and", "in", "with"], k=4)): topic for topic, words in made}
+    rng, made, topics = random.Random(seed), {}, list(WORDS)
+    while len(made) < count:
+        topic = topics[len(made) % 2]
+        forms, who, where = WORDS[topic]
+        text = rng.choice(forms.split("|")).format(rng.choice(who.split()), rng.choice(where.split("|")))
+        made.setdefault(text, topic)
+    return made
 
 
 @dataclass

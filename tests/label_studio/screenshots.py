@@ -49,14 +49,12 @@ def label(browser, server, annotator):
     page.locator("input[name=email]").fill(USER)
     page.locator("input[name=password]").fill(PASSWORD)
     page.locator("button[type=submit], input[type=submit]").first.click()
-    page.wait_for_url("**/projects**")
-    page.goto(f"{server.address}/projects/{annotator.number}/data?labeling=1")
-    expect(page.locator(".lsf-choices, [class*=choices]").first).to_be_visible(timeout=60_000)
+    page.wait_for_url(lambda url: "/login" not in url)
+    page.goto(f"{server.address}/projects/{annotator.number}/data")
+    page.get_by_text("Label All Tasks", exact=True).click(timeout=60_000)
+    expect(page.get_by_text("Submit", exact=True)).to_be_visible(timeout=60_000)
     page.wait_for_timeout(3000)
     page.screenshot(path=PICTURES / "label_studio.png")
-    page.goto(f"{server.address}/projects/{annotator.number}/data")
-    page.wait_for_timeout(4000)
-    page.screenshot(path=PICTURES / "label_studio_tasks.png")
 
 
 def manage(browser, asknext, project):
