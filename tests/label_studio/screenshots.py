@@ -44,7 +44,7 @@ def taught(server, asknext):
 
 
 def label(browser, server, annotator):
-    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page = browser.new_context(viewport={"width": 1100, "height": 520}).new_page()
     page.goto(f"{server.address}/user/login")
     page.locator("input[name=email]").fill(USER)
     page.locator("input[name=password]").fill(PASSWORD)
@@ -61,7 +61,7 @@ def manage(browser, asknext, project):
     page = browser.new_context(viewport={"width": 1100, "height": 560}).new_page()
     page.goto(f"{asknext.address}/#key={ADMIN}&project={project}&view=manage")
     section = page.locator("#manage-studio")
-    expect(section).to_contain_text("AskNext", timeout=30_000)
+    expect(section).to_contain_text("Last sync", timeout=30_000)
     section.screenshot(path=PICTURES / "label_studio_manage.png")
 
 
