@@ -1,5 +1,6 @@
 """asknext label-studio: the link between a project and one of Label Studio's."""
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -42,8 +43,7 @@ def connect(
 
     try:
         address = checked_address(url)
-        remote = Remote(address, token)
-        with connected(asknext_url, key) as client:
+        with closing(Remote(address, token)) as remote, connected(asknext_url, key) as client:
             one = Connection(remote, client, address, token.strip(), project, callback_url or asknext_url, top)
             made = one.make(asknext_project, typer.echo)
     except RemoteError as error:

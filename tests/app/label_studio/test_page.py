@@ -79,6 +79,7 @@ def test_the_recipe_for_prodigy(site, project, monkeypatch):
     assert project.get(f"/items/{shown['meta']['key']}")["label"] == "spam"
     parts["update"]([shown | {"answer": "ignore"}])
     assert project.get(f"/items/{shown['meta']['key']}")["history"][-1]["kind"] == "skip"
+    parts["on_exit"](None)
 
 
 def test_every_picture_is_there():
