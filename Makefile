@@ -3,7 +3,7 @@ VENV := .venv
 DATA ?= ../shared/data
 BIN := $(VENV)/bin
 
-.PHONY: serve test torture bench campaign quality lint clean
+.PHONY: serve test test-label-studio torture bench campaign quality lint clean
 
 serve: $(VENV)/ready
 	$(BIN)/asknext serve --demo
@@ -15,6 +15,10 @@ RERUN := --reruns 1 --only-rerun "^(Connect|Read|Write|RemoteProtocol)(Error|Tim
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30 $(RERUN)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m "not jit" tests/core --cov --cov-fail-under=95
+
+# End to end with a real Label Studio from PyPI, in a venv of its own; about two minutes, and more the first time.
+test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready
+	LABEL_STUDIO=$(VENV)-label-studio/bin/label-studio $(BIN)/pytest tests/label_studio -s --durations=0
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it.
 torture: $(VENV)/ready
@@ -41,9 +45,14 @@ lint: $(VENV)/ready
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-label-studio
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev,plots,postgres]"
+	touch $@
+
+$(VENV)-label-studio/ready:
+	$(PYTHON) -m venv $(VENV)-label-studio
+	$(VENV)-label-studio/bin/pip install --quiet --disable-pip-version-check label-studio==1.23.2
 	touch $@

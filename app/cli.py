@@ -2,7 +2,7 @@
 
 import typer
 
-from app.commands import files, keys
+from app.commands import files, keys, label_studio
 from app.commands.serve import migrate_command, serve
 from app.commands.simulate import simulate
 
@@ -16,6 +16,7 @@ app.command("migrate")(migrate_command)
 app.add_typer(keys.app, name="keys")
 app.command("import")(files.import_file)
 app.command("export")(files.export_labels)
+app.add_typer(label_studio.app, name="label-studio")
 app.command()(simulate)
 
 

@@ -463,6 +463,42 @@ class _Methods:
         return found
 
     @_Method
+    def predict_one(self, project: str, *, text: str | None = None, features: Any = None) -> Steps[tuple[str, float]]:
+        """The likeliest class of one text or row, and how likely it is."""
+        body = {"text": text} if text is not None else {"features": features}
+        answer = yield from self._json("POST", "projects", project, "predict-one", body=body, safe=True)
+        return str(answer["label"]), float(answer["score"])
+
+    @_Method
+    def link_label_studio(
+        self,
+        project: str,
+        address: str | None = None,
+        token: str | None = None,
+        remote_project: int | None = None,
+        top: int = 20,
+    ) -> Steps[dict[str, Any]]:
+        """Link a project to one of Label Studio's; the path for Label Studio is in the answer, this once."""
+        body = {"address": address, "token": token, "remote_project": remote_project, "top": top}
+        return dict((yield from self._json("POST", "projects", project, "label-studio", body=body)))
+
+    @_Method
+    def label_studio(self, project: str) -> Steps[dict[str, Any] | None]:
+        """How the link to Label Studio goes, if there is one."""
+        found: dict[str, Any] | None = (yield from self._json("GET", "projects", project, "label-studio"))["link"]
+        return found
+
+    @_Method
+    def sync_label_studio(self, project: str) -> Steps[str]:
+        """Bring everything that Label Studio has; returns the job."""
+        return str((yield from self._json("POST", "projects", project, "label-studio", "sync", body={}))["job"])
+
+    @_Method
+    def unlink_label_studio(self, project: str) -> Steps[None]:
+        """End the link; items and labels stay."""
+        yield from self._send("DELETE", "projects", project, "label-studio")
+
+    @_Method
     def medium(self, project: str, name: str) -> Steps[bytes]:
         """A picture by its name, or by the path that an item has for it."""
         found: bytes = (yield from self._send("GET", "projects", project, "media", name.rsplit("/", 1)[-1])).content

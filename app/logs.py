@@ -22,4 +22,5 @@ def set_up(level: str) -> None:
     handler.addFilter(_WithRequest())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(True)  # of NumPy, for instance: every line is JSON
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for quiet in ("alembic", "httpx"):
+        logging.getLogger(quiet).setLevel(logging.WARNING)

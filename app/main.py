@@ -12,7 +12,19 @@ from fastapi.staticfiles import StaticFiles
 from app.api import problems
 from app.api.examples import add_examples
 from app.api.middleware import Around
-from app.api.routes import health, insights, items, keys, labels, media, model, projects
+from app.api.routes import (
+    health,
+    insights,
+    items,
+    keys,
+    label_studio,
+    label_studio_links,
+    labels,
+    media,
+    model,
+    projects,
+)
+from app.label_studio.links import LabelStudio
 from app.metrics import Metrics
 from app.services.service import Service
 from app.settings import ServiceSettings
@@ -29,7 +41,10 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         app.state.service = service or await run_in_threadpool(Service, settings)
         app.state.service.start()
+        app.state.label_studio = LabelStudio(app.state.service)
+        await run_in_threadpool(app.state.label_studio.start)
         yield
+        await run_in_threadpool(app.state.label_studio.stop)
         await run_in_threadpool(app.state.service.stop)
 
     app = FastAPI(
@@ -42,13 +57,20 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     app.state.metrics = Metrics(lambda: app.state.service)
     problems.install(app)
     add_examples(app)
-    for part in (projects, items, media, labels, model, insights, keys, health):
+    for part in (projects, items, media, labels, model, insights, label_studio_links, keys, health, label_studio):
         app.include_router(part.routes)
     app.mount("/", StaticFiles(directory=WEB, html=True), name="web")
     app.add_middleware(
         Around,
         metrics=app.state.metrics,
-        limit_of=lambda path: settings.max_upload if path.endswith("/import") else settings.max_body,
+        limit_of=lambda path: _limit(settings, path),
         max_requests=settings.max_requests,
     )
     return app
+
+
+def _limit(settings: ServiceSettings, path: str) -> int:
+    """Bytes of a body; Label Studio sends all tasks of a project in one."""
+    if path.endswith("/import"):
+        return settings.max_upload
+    return settings.max_body * (8 if path.startswith("/label-studio/") else 1)

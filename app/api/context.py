@@ -11,6 +11,7 @@ from fastapi.security import HTTPBearer
 
 from app.api.schemas import ProblemAnswer
 from app.api.strict_json import StrictRoute
+from app.label_studio.links import LabelStudio
 from app.services.access import Principal, Role
 from app.services.problems import Forbidden, NotFound, Unauthorised
 from app.services.project import Project
@@ -47,6 +48,12 @@ def service_of(request: Request) -> Service:
     """The service behind the application."""
     service: Service = request.app.state.service
     return service
+
+
+def links_of(request: Request) -> LabelStudio:
+    """The links of the application to Label Studio."""
+    links: LabelStudio = request.app.state.label_studio
+    return links
 
 
 @dataclass(frozen=True)

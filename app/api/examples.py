@@ -77,6 +77,27 @@ KEY = {
     "revoked_at": None,
 }
 
+LINK = {
+    "address": "http://labels.example:8080",
+    "remote_project": 12,
+    "pushes": True,
+    "top": 20,
+    "classes": ["Positive", "Negative"],
+    "pushed_version": "asknext-42",
+    "pushed_at": 1794806790.1,
+    "synced_at": 1794806785.4,
+    "problem": None,
+    "tasks": 1000,
+    "waiting_tasks": 0,
+    "broken_tasks": 1,
+    "broken": [{"task": 31, "reason": "the task has no text in its field text"}],
+    "annotations": 30,
+    "waiting_annotations": 0,
+    "refused_annotations": 0,
+    "created_at": 1794806785.4,
+}
+TASK_RESULT = {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": ["Positive"]}}
+
 CURVE_POINT = {"labels": 400, "accuracy": 0.9, "low": 0.68, "high": 0.99, "judged": 20}
 CLASS_COUNTS = {"cat": {"labelled": 16, "predicted": 500}, "dog": {"labelled": 14, "predicted": 470}}
 
@@ -121,6 +142,14 @@ ANSWERS: dict[str, dict[str, Any]] = {
             }
         ],
     },
+    "OnePrediction": {"label": "cat", "score": 0.9},
+    "Linked": {"link": LINK},
+    "LinkCreated": LINK | {"path": f"/label-studio/{ID}/..."},
+    "BackendHealth": {"status": "UP", "model_class": "AskNext"},
+    "SetUpAnswer": {"model_version": "asknext-42"},
+    "TaskPredictions": {"results": [{"result": [TASK_RESULT], "score": 0.81, "model_version": "asknext-42"}]},
+    "WebhookAnswer": {"status": "kept", "job": None},
+    "Versions": {"versions": ["asknext-41", "asknext-42"]},
     "Insights": {
         "version": 42,
         "curve": [CURVE_POINT],

@@ -49,3 +49,8 @@ def count_admins(connection: Connection) -> int:
     query = select(func.count()).select_from(keys)
     query = query.where(keys.c.role == "admin", keys.c.project_id.is_(None), keys.c.revoked_at.is_(None))
     return int(connection.execute(query).scalar_one())
+
+
+def rename(connection: Connection, key_id: str, name: str) -> None:
+    """Another name of whoever holds it."""
+    connection.execute(update(keys).where(keys.c.id == key_id).values(name=name))

@@ -183,3 +183,55 @@ jobs = Table(
     Column("finished_at", Float),
     CheckConstraint("state IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="state"),
 )
+
+# What joins a project to one of Label Studio's. The secret of its address is stored as a digest; the token is needed
+# for every call, so it is stored as it is, and shown to nobody.
+label_studio_links = Table(
+    "label_studio_links",
+    metadata,
+    _project(primary_key=True),
+    Column("digest", LargeBinary(32), nullable=False),
+    Column("address", Text),
+    Column("token", Text),
+    Column("remote_project", BigInteger),
+    Column("top", Integer, nullable=False),
+    Column("label_config", Text),
+    Column("pushed_version", BigInteger),
+    Column("pushed_at", Float),
+    Column("synced_at", Float),
+    Column("problem", Text),
+    Column("created_at", Float, nullable=False),
+)
+
+# Tasks of Label Studio. One that has no item yet keeps its data until it has.
+label_studio_tasks = Table(
+    "label_studio_tasks",
+    metadata,
+    _project(primary_key=True),
+    Column("task", BigInteger, primary_key=True, autoincrement=False),
+    Column("item", Integer),
+    Column("data", _OPTIONAL_JSON),
+    Column("drawn", Boolean, nullable=False),
+    Column("problem", Text),
+    Index(None, "project_id", "item"),
+)
+
+# What Label Studio last said of each annotation, and whether the log of events has it: `changed_at` by its clock,
+# `heard_at` by ours. One that is gone keeps its row, since only its id is told.
+label_studio_annotations = Table(
+    "label_studio_annotations",
+    metadata,
+    _project(primary_key=True),
+    Column("annotation", BigInteger, primary_key=True, autoincrement=False),
+    Column("task", BigInteger, nullable=False),
+    Column("key_id", String(32), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("label", Text),
+    Column("state", Text, nullable=False),
+    Column("changed_at", Float, nullable=False),
+    Column("heard_at", Float, nullable=False),
+    CheckConstraint("kind IN ('label', 'skip', 'nothing', 'gone')", name="kind"),
+    CheckConstraint("state IN ('waiting', 'written', 'refused')", name="state"),
+    Index(None, "project_id", "task"),
+    Index(None, "project_id", "state"),
+)

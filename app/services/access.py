@@ -53,7 +53,7 @@ class Access:
         """The holder of a key; an address that keeps guessing is told to wait."""
         found = self.remembered(secret) or self._look_up(digest_of(secret))
         if found is None:
-            self._note_guess(address)
+            self.note_guess(address)
             raise Unauthorised("the key is not known or was revoked")
         return found
 
@@ -121,7 +121,8 @@ class Access:
                 self._known.popitem(last=False)
         return principal
 
-    def _note_guess(self, address: str) -> None:
+    def note_guess(self, address: str) -> None:
+        """A wrong secret came from this address; one that keeps guessing is told to wait."""
         oldest = time.monotonic() - 60.0
         with self._lock:
             self._bad = {who: times for who, times in self._bad.items() if times[-1] > oldest}

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from app.db import encoders, projects
-from app.encoders import Kind, Raw, restore
+from app.encoders import Encoder, Kind, Raw, restore
 from app.encoders.guess import cell_of
 from app.services import features
 from app.services.clock import now
@@ -53,6 +53,13 @@ def state_of(project: Project) -> bytes:
     return bytes(row.state)
 
 
+def fitted(project: Project) -> Encoder:
+    """The encoder that the project has, read once."""
+    if project.fitted is None:
+        project.fitted = restore(state_of(project))
+    return project.fitted
+
+
 def is_raw(project: Project, given: Any) -> bool:
     """Whether features must first be made of this: a text, the cells of a row, a vector that is to be encoded."""
     return isinstance(given, str | dict) or (project.encoder is not None and project.encoder.kind == "vectors")
@@ -60,14 +67,13 @@ def is_raw(project: Project, given: Any) -> bool:
 
 def encode_few(project: Project, given: Sequence[Any]) -> list[bytes]:
     """Features of a few raw items of a request, in the caller's thread."""
-    if project.fitted is None:
-        project.fitted = restore(state_of(project))
-    wanted = project.fitted.kind
+    encoder = fitted(project)
+    wanted = encoder.kind
     for place, one in enumerate(given):
         kind = "text" if isinstance(one, str) else "table" if isinstance(one, dict) else "vectors"
         if kind != wanted or (kind == "vectors" and not isinstance(one, list)):
             raise Invalid(f"entry {place}: expected {EXPECTED[wanted]}, since that is what this project encodes")
-    encoded = project.fitted.encode([_raw(one) for one in given])
+    encoded = encoder.encode([_raw(one) for one in given])
     if encoded.broken:
         place, reason = min(encoded.broken.items())
         raise Invalid(f"entry {place}: {reason}")

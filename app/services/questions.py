@@ -118,7 +118,7 @@ def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
         chosen = np.zeros_like(free)
         chosen[[item for item in ask.among if item < len(chosen)]] = True
         free &= chosen
-    for pick in _picks(project, free, ask, ask.count - len(questions)):
+    for pick in picked(project, free, ask, ask.count - len(questions)):
         lease = _lease(project, annotator, pick, time)
         project.add_lease(lease)
         questions.append(Question(pick, lease))
@@ -185,7 +185,7 @@ def _lease(project: Project, annotator: str, pick: Pick, time: float) -> Lease:
     return Lease(new_id(), pick.row, annotator, drawn, time + project.settings.lease_seconds)
 
 
-def _picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int) -> list[Pick]:
+def picked(project: Project, free: NDArray[np.bool_], ask: Ask, count: int) -> list[Pick]:
     """What others have begun first, then what the model wants, then what it does not know yet."""
     picks = [Pick(item, 0.0, "overlap", explored=False) for item in _begun(project, free)][: max(count, 0)]
     free = free.copy()

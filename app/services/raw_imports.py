@@ -57,12 +57,16 @@ class RawImport:
             with _opened(path, form, index_base, kind, column, Path(folder)) as source:
                 if asked and source.guess.columns and source.guess.columns != (asked,):
                     raise Invalid(f"there is no column {asked!r} to read texts from")
-                self._check_labels(source)
-                with EncodingProcess(source.guess.kind) as process:
-                    self._prepare(source, process)
-                    for portion in source.portions():
-                        self._take(portion, source, process)
-                return self._result(source)
+                return self.add(source)
+
+    def add(self, source: Source) -> dict[str, Any]:
+        """All items of a source that has been looked at."""
+        self._check_labels(source)
+        with EncodingProcess(source.guess.kind) as process:
+            self._prepare(source, process)
+            for portion in source.portions():
+                self._take(portion, source, process)
+        return self._result(source)
 
     def _prepare(self, source: Source, process: EncodingProcess) -> None:
         """The encoder of the project, fitted now if it has none, and room for media."""

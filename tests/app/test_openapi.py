@@ -11,13 +11,13 @@ def document(tmp_path_factory):
 
 
 def json_schemas(document):
-    """(route, name of the schema) of every JSON body and answer under /v1."""
+    """(route, name of the schema) of every JSON body and answer of ours and of Label Studio's backend."""
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             answers = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
             for part in [operation.get("requestBody", {}), *answers]:
                 reference = part.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref")
-                if path.startswith("/v1") and reference:
+                if path.startswith(("/v1", "/label-studio")) and reference:
                     yield f"{method} {path}", reference.rsplit("/", 1)[1]
 
 

@@ -39,5 +39,14 @@ async def predict(at: Reader, body: schemas.PredictRows) -> Response:
     return Response(to_json(answer), media_type="application/json")
 
 
+@routes.post("/projects/{project}/predict-one", response_model=schemas.OnePrediction)
+async def predict_one(at: Reader, body: schemas.PredictOne) -> Any:
+    """The class of one text or row, in the flattest form: for tools that take what a template says."""
+    given = [body.text] if body.text is not None else _given([body.features] if body.features is not None else [])
+    answer = await at.do(PredictRows(at.project, await at.in_thread(readable, at.project, given)), LATER)
+    (found,) = answer["predictions"]
+    return {"label": found["label"], "score": found["probabilities"][found["label"]]}
+
+
 def _given(rows: list[schemas.Features]) -> list[Any]:
     return [row if isinstance(row, list) else (row.indices, row.values) for row in rows]

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-from fastapi import Header, Query, Response, status
+from fastapi import Header, Query, Request, Response, status
 
-from app.api.context import Admin, AnyAdmin, AnyCaller, Reader, router
+from app.api.context import Admin, AnyAdmin, AnyCaller, Reader, links_of, router
 from app.api.schemas import (
     ClassesAnswer,
     ClassName,
@@ -64,8 +64,9 @@ async def change_project(
 
 
 @routes.delete("/projects/{project}", status_code=status.HTTP_204_NO_CONTENT)
-async def delete_project(at: Admin) -> None:
+async def delete_project(at: Admin, request: Request) -> None:
     """Delete it; its labels stay in the database and nowhere else."""
+    await at.in_thread(links_of(request).end, at.project.id)
     await at.in_thread(catalogue.delete, at.service.database, at.project.id)
     await at.in_thread(at.service.forget, at.project.id)
 

@@ -49,6 +49,30 @@ class Predictions(BaseModel):
     predictions: list[Prediction]
 
 
+class PredictOne(Body):
+    """One text, or one row of features."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "is this spam?"}, {"features": [0.1, 0.0, 0.9]}]}
+    )
+
+    text: RawText | None = Field(None, description="where the project encodes texts")
+    features: Features | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "PredictOne":
+        if (self.text is None) == (self.features is None):
+            raise ValueError("give one of text and features")
+        return self
+
+
+class OnePrediction(BaseModel):
+    """The likeliest class, and how likely it is."""
+
+    label: str
+    score: float
+
+
 class Train(Body):
     """How to train."""
 

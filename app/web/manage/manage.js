@@ -5,6 +5,7 @@ import { loadStyle } from "../styles.js";
 import { cardSection } from "./card.js";
 import { classesSection } from "./classes.js";
 import { dangerSection, filesSection } from "./files.js";
+import { labelStudioSection } from "./label_studio.js";
 import { peopleSection } from "./people.js";
 import { settingsSection } from "./settings.js";
 import { trainingSection } from "./training.js";
@@ -15,6 +16,7 @@ const SECTIONS = [
   ["settings", "Settings", settingsSection],
   ["training", "Training", trainingSection],
   ["files", "Import and export", filesSection],
+  ["studio", "Label Studio", labelStudioSection],
   ["card", "Model card", cardSection],
   ["danger", "Delete", dangerSection],
 ];

@@ -2,6 +2,7 @@
 
 import { call } from "../api.js";
 import { h, onDay } from "../dom.js";
+import { copied } from "./copied.js";
 
 const ROLES = [
   ["annotator", "Annotator: labels"],
@@ -75,19 +76,9 @@ export async function peopleSection(place, page) {
 /** A new key as a link that signs its owner in; it is shown this once. */
 function shared(key, page) {
   const link = `${location.origin}${location.pathname}${page.address({ key: key.key, project: page.project.id })}`;
-  const field = h("input.mono", { readOnly: true, value: link, "aria-label": `Link for ${key.name}`, onfocus: () => field.select() });
-  const copy = h("button", "Copy");
-  copy.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(link);
-      copy.textContent = "Copied";
-    } catch {
-      field.focus(); // there is no clipboard without https: the text is selected
-    }
-  });
   return h(
     "div.made",
     h("p", "Give this link to ", h("strong", key.name), ". It is shown this once; whoever has it, has the key."),
-    h("div.row.nowrap", field, copy),
+    copied(link, `Link for ${key.name}`),
   );
 }

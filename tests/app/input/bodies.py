@@ -71,6 +71,15 @@ FILTERS = {
     "too many": json.dumps({f"{MARKER}{i}": [] for i in range(100_000)}),
     "text": QUOTED,
 }
+ADDRESSES = {
+    "null": "null",
+    "file": '"file:///etc/passwd"',
+    "no scheme": '"labels.example:8080"',
+    "user": f'"http://{MARKER}:x@labels.example"',
+    "query": '"http://labels.example/?a=b"',
+    "port": '"http://labels.example:99999"',
+    "bracket": '"http://[labels.example"',
+}
 SETTINGS = {"strange": STRANGE, "long list": LONG, "million": json.dumps({f"{MARKER}{i}": 1 for i in range(10**5)})}
 
 
@@ -118,6 +127,12 @@ PLACES = [
     ("POST", PROJECT + "/predict", {"features": HOLE}, TEXTS | {"none": "[]", "empty row": "[[]]", "fewer": "[[1]]"}),
     ("POST", PROJECT + "/predict", {"features": [[1, 2, 3], HOLE]}, FEATURES),
     ("POST", PROJECT + "/predict", {"keys": [HOLE]}, UNKNOWN),
+    ("POST", PROJECT + "/predict-one", {"features": HOLE}, FEATURES),
+    ("POST", PROJECT + "/predict-one", {"text": HOLE}, TEXTS),
+    ("POST", PROJECT + "/label-studio", {"address": HOLE, "token": "t"}, TEXTS | ADDRESSES),
+    ("POST", PROJECT + "/label-studio", {"address": "http://127.0.0.1:9", "token": HOLE}, TEXTS | {"null": "null"}),
+    ("POST", PROJECT + "/label-studio", {"remote_project": HOLE}, NUMBERS | {"huge": HUGE, "negative": "-1"}),
+    ("POST", PROJECT + "/label-studio", {"top": HOLE}, NUMBERS | {"0": "0", "huge": HUGE, "half": "1.5"}),
     ("POST", PROJECT + "/train", {"tune": HOLE}, {"text": QUOTED, "null": "null", "list": f"[{QUOTED}]"}),
     ("POST", "/v1/keys", {"name": HOLE, "role": "reader"}, TEXTS),
     ("POST", "/v1/keys", {"name": "k", "role": HOLE}, UNKNOWN),

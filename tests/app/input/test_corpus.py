@@ -52,7 +52,7 @@ def test_every_route_with_a_body_is_in_the_corpus(http):
         (method.upper(), path)
         for path, operations in paths.items()
         for method, operation in operations.items()
-        if "application/json" in operation.get("requestBody", {}).get("content", {})
+        if path.startswith("/v1") and "application/json" in operation.get("requestBody", {}).get("content", {})
     }
     assert taking == set(ROUTES)
 

@@ -33,6 +33,13 @@ def project(http):
     return found
 
 
+@pytest.fixture(scope="module")
+def linked(http):
+    """The project and the secret of a backend, as Label Studio has them."""
+    found = new_project(http, 2, encoder="none")
+    return made(http.post(f"/v1/projects/{found}/label-studio", json={}))["path"].split("/")[2:]
+
+
 @document.parametrize()
 @settings(
     max_examples=EXAMPLES,
@@ -42,10 +49,12 @@ def project(http):
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_every_route(case, live, http, project):
+def test_every_route(case, live, http, project, linked):
     place = (case.method, case.operation.path)
     if "project" in case.path_parameters and place != ("DELETE", "/v1/projects/{project}"):
         case.path_parameters["project"] = project
+    if "secret" in case.path_parameters:
+        case.path_parameters |= dict(zip(("project", "secret"), linked, strict=True))
     for name, value in OWN.items():
         if name in case.path_parameters and len(str(case.path_parameters[name])) % 2:
             case.path_parameters[name] = value

@@ -1,7 +1,9 @@
 """Which role each route needs, and how each is called; a route of the OpenAPI document without a row fails."""
 
 READER, ANNOTATOR, ADMIN_ROLE, GLOBAL_ADMIN, ANY, OPEN = "reader", "annotator", "admin", "global admin", "any", "open"
+SECRET = "secret"  # in the path; keys are good for nothing there
 PROJECT = "/v1/projects/{project}"
+BACKEND = "/label-studio/{project}/{secret}"
 RANK = {"reader": 0, "annotator": 1, "admin": 2}
 
 # (method, path template): the role that is needed, and a body that is right.
@@ -40,6 +42,16 @@ ROUTES = {
     ("POST", PROJECT + "/train"): (ADMIN_ROLE, {"tune": False}),
     ("GET", PROJECT + "/model"): (READER, None),
     ("POST", PROJECT + "/predict"): (READER, {"keys": ["i0"]}),
+    ("POST", PROJECT + "/predict-one"): (READER, {"features": [1, 2, 3]}),
+    ("POST", PROJECT + "/label-studio"): (ADMIN_ROLE, {}),
+    ("GET", PROJECT + "/label-studio"): (ADMIN_ROLE, None),
+    ("POST", PROJECT + "/label-studio/sync"): (ADMIN_ROLE, None),
+    ("DELETE", PROJECT + "/label-studio"): (ADMIN_ROLE, None),
+    ("GET", BACKEND + "/health"): (SECRET, None),
+    ("POST", BACKEND + "/setup"): (SECRET, {"schema": "<View/>"}),
+    ("POST", BACKEND + "/predict"): (SECRET, {"tasks": []}),
+    ("POST", BACKEND + "/webhook"): (SECRET, {"action": "TASKS_CREATED"}),
+    ("GET", BACKEND + "/versions"): (SECRET, None),
     ("GET", "/v1/me"): (ANY, None),
     ("POST", "/v1/keys"): (GLOBAL_ADMIN, {"name": "k", "role": "reader"}),
     ("GET", "/v1/keys"): (ADMIN_ROLE, None),
@@ -55,7 +67,7 @@ def call(http, method, template, **names):
     path = template
     for name, value in {"name": "cat", "key": "i1", "job": "none", "lease": "none", "medium": f"{0:040}.png"}.items():
         path = path.replace(f"{{{name}}}", names.get(name, value))
-    path = path.replace("{project}", names.get("project", "none"))
+    path = path.replace("{project}", names.get("project", "none")).replace("{secret}", "s" * 43)
     body = ROUTES[method, template][1]
     if isinstance(body, bytes):
         return http.request(method, path, params={"format": "csv"}, content=body)
@@ -69,6 +81,8 @@ def expected(needed, role, *, own, bound):
     """
     if needed in (OPEN, ANY):
         return None
+    if needed == SECRET:
+        return 401
     if not own:
         return 404
     if needed == GLOBAL_ADMIN:

@@ -10,7 +10,8 @@ SOURCES = sorted(path for folder in ("app", "core", "migrations") for path in (R
 RUNNING = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "dbm", "yaml", "imp"}
 CALLS = {"eval", "exec", "compile", "__import__", "read_pickle", "to_pickle"}
 FETCHING = {"httpx", "requests", "aiohttp", "urllib", "urllib3", "http", "ftplib", "smtplib", "telnetlib", "socket"}
-SERVING = ("app/api", "app/services", "app/db", "core")  # the command line may talk to a server
+THE_ONE_THAT_FETCHES = "app/label_studio/remote.py"  # from the address of a link, and from nowhere else
+SERVING = ("app/api", "app/label_studio", "app/services", "app/db", "core")  # the command line may talk to a server
 
 
 def tree(path):
@@ -64,7 +65,8 @@ def test_arrays_are_read_somewhere():
 
 def test_what_serves_cannot_fetch():
     for path in SOURCES:
-        if str(path.relative_to(ROOT)).startswith(SERVING):
+        name = str(path.relative_to(ROOT))
+        if name.startswith(SERVING) and name != THE_ONE_THAT_FETCHES:
             assert not FETCHING & set(imported(path)), path
 
 

@@ -1,0 +1,55 @@
+"""asknext label-studio: the link between a project and one of Label Studio's."""
+
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from app.commands.files import Key, Local, connected
+from app.commands.options import fatal
+
+app = typer.Typer(help="Label Studio: let AskNext choose its next task.", no_args_is_help=True)
+
+AskNext = Annotated[str, typer.Option("--asknext-url", help="where AskNext listens")]
+
+
+@app.callback()
+def group() -> None:
+    """Label Studio: let AskNext choose its next task."""
+
+
+@app.command()
+def connect(
+    url: Annotated[str, typer.Option("--url", help="where Label Studio is: http://host:8080")],
+    token: Annotated[
+        str,
+        typer.Option("--token", envvar="LABEL_STUDIO_TOKEN", help="of somebody there: personal access token or legacy"),
+    ],
+    project: Annotated[int, typer.Option("--project", min=0, help="number of the project there")],
+    asknext_project: Annotated[
+        str | None, typer.Option(help="id of AskNext's project (default: the one of the last time, or a new one)")
+    ] = None,
+    asknext_url: AskNext = Local,
+    callback_url: Annotated[
+        str | None, typer.Option(help="where Label Studio finds AskNext (default: the same as --asknext-url)")
+    ] = None,
+    key: Key = "",
+    top: Annotated[int, typer.Option(min=1, max=1000, help="tasks to put in order after each label")] = 20,
+) -> None:
+    """Connect a project of Label Studio: backend, webhook, settings, and everything that is there already."""
+    from app.label_studio.connecting import NOTES, Connection  # noqa: PLC0415 - seconds, which --help need not wait for
+    from app.label_studio.remote import Remote, RemoteError, checked_address  # noqa: PLC0415
+    from app.services.problems import Problem  # noqa: PLC0415
+
+    try:
+        address = checked_address(url)
+        with closing(Remote(address, token)) as remote, connected(asknext_url, key) as client:
+            one = Connection(remote, client, address, token.strip(), project, callback_url or asknext_url, top)
+            made = one.make(asknext_project, typer.echo)
+    except RemoteError as error:
+        raise fatal(str(error)) from error
+    except Problem as problem:
+        raise fatal(problem.detail) from problem
+    typer.echo("\n".join(f"- {note}" for note in NOTES))
+    typer.echo(f"Label: {address}/projects/{project}/data")
+    typer.echo(f"Look:  {asknext_url}/#project={made}&view=look")

@@ -1,0 +1,1 @@
+"""Label Studio: AskNext as the ML backend that chooses its next task."""
