@@ -164,10 +164,10 @@ def tune_prior(
 ) -> TunedPrior:
     """L-BFGS on the logarithms, from where the prior is. `on_step` is called before each evaluation."""
     best: TunedPrior | None = None
-    count = 0
+    count, scale = 0, 0.0
 
     def evaluate(logs: Floats) -> tuple[float, Floats]:
-        nonlocal best, count
+        nonlocal best, count, scale
         on_step()
         count += 1
         prior = search.at(start, logs)
@@ -175,10 +175,12 @@ def tune_prior(
         assert by is not None
         if best is None or value < best.value:
             best = TunedPrior(prior, value, count)
-        # Summed over rows, since the first step of the search has the size of the gradient.
-        return value * len(criterion), search.gradient(prior, by) * len(criterion)
+        slope = search.gradient(prior, by)
+        # In a box the first step of L-BFGS-B is the gradient itself: no longer than 1 here, a factor of e in all.
+        scale = scale or 1.0 / max(float(np.linalg.norm(slope)), 1.0 / len(criterion))
+        return value * scale, slope * scale
 
-    options = {"maxiter": max_rounds, "ftol": 1e-5, "gtol": 1e-3}
+    options = {"maxiter": max_rounds, "ftol": 1e-4, "gtol": 1e-3}
     bounds = search.bounds(start)
     minimize(evaluate, search.logs(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     assert best is not None
