@@ -43,8 +43,8 @@ class SoftmaxClasses(SoftmaxRegression):
     def tune(self, *, weights: bool = False) -> TunedPrior:
         """Find hyperparameters by cross-validation, from where they are, and use them.
 
-        These are the variance (in a tree one for each depth), the parameter of a transform or of the RBF kernel, and
-        weights if asked for.
+        These are the variance (in a tree one for each depth), that of the intercepts, the parameter of a transform or
+        of the RBF kernel, and weights if asked for.
         """
         kernel, prior = self.prior.kernels[0], self.prior
         theta = ["eta"] if getattr(kernel, "transform", None) is not None else []
@@ -53,7 +53,7 @@ class SoftmaxClasses(SoftmaxRegression):
         sampled = self.operator if len(rows) == len(self.labels) else self.operator.only(rows)
         criterion = CrossValidation(sampled, self.labels[rows], prior, counts=self.counts[rows])
         tie: Tie = "shared" if prior.tree.is_flat else "depth"
-        found = tune_prior(criterion, prior, Search.of(prior, tie, theta=tuple(theta)))
+        found = tune_prior(criterion, prior, Search.of(prior, tie, theta=tuple(theta), intercept=prior.intercept > 0.0))
         self.reset(found.prior)
         return found
 

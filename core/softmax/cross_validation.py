@@ -180,7 +180,7 @@ def tune_prior(
         scale = scale or 1.0 / max(float(np.linalg.norm(slope)), 1.0 / len(criterion))
         return value * scale, slope * scale
 
-    options = {"maxiter": max_rounds, "ftol": 1e-4, "gtol": 1e-3}
+    options = {"maxiter": max_rounds, "ftol": 2e-5, "gtol": 1e-3}
     bounds = search.bounds(start)
     minimize(evaluate, search.logs(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     assert best is not None
