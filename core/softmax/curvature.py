@@ -1,8 +1,8 @@
 """The systems of Newton's method, by conjugate gradients on kernel products (paper 001, section 5.1.1, appendix B).
 
-In level space a product is O(nnz C + S C), and a direct solution would be of size S C. Systems of S x S, one a class, do
-not get the better of it even where S is small: as a preconditioner they halved the rounds on letter (n = 4,000, S = 500,
-variance 100), at twice the cost of a round, since what is badly conditioned is how a row's probabilities couple classes.
+In level space a product is O(nnz C + S C), and a direct solution would be of size S C. Systems of S x S, one a class,
+are no gain even where S is small: as a preconditioner they halved the rounds on letter (n = 4,000, S = 500, variance
+100) at twice the cost of a round, since what is badly conditioned is how a row's probabilities couple its classes.
 """
 
 import numpy as np
