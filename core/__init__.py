@@ -2,9 +2,19 @@
 
 from core._jit import compile_all
 from core.estimator import GPHIKClassifier
+from core.forest_estimator import GPHIKForestClassifier
 from core.labelling import Labelling, Parameters
 from core.learner import OnlineLearner
 from core.published import Published
 from core.settings import Settings
 
-__all__ = ["GPHIKClassifier", "Labelling", "OnlineLearner", "Parameters", "Published", "Settings", "compile_all"]
+__all__ = [
+    "GPHIKClassifier",
+    "GPHIKForestClassifier",
+    "Labelling",
+    "OnlineLearner",
+    "Parameters",
+    "Published",
+    "Settings",
+    "compile_all",
+]

@@ -17,7 +17,7 @@ from core.estimator_facts import EstimatorFacts
 from core.estimator_settings import EstimatorSettings
 from core.evidence import CriterionName, Tuned, tune
 from core.histograms import CodedRows, RawRows, code_rows
-from core.labels import checked_labels, class_names, union_of_labels
+from core.labels import checked_labels, checked_rows, class_names, union_of_labels
 from core.linalg import HistogramOperator, KernelError, Query, added_error
 from core.posterior import LabelRegression
 from core.settings import Reader, Settings, TuneRule
@@ -357,11 +357,4 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             self.kernel_error_ = self.kernel_error_.worse(added_error(operator, query))
 
     def _row_numbers(self, indices: Any) -> Indices:
-        n = len(self._model_or_error().labels)
-        rows = np.atleast_1d(np.asarray(indices))
-        if rows.size == 0:
-            return np.empty(0, dtype=np.int64)
-        if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n or len(np.unique(rows)) < rows.size:
-            known = f"different whole numbers from 0 to {n - 1}" if n else "none: nothing is learnt"
-            raise ValueError(f"row numbers must be {known}; got {indices!r}")
-        return rows.ravel().astype(np.int64)
+        return checked_rows(indices, len(self._model_or_error().labels))
