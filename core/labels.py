@@ -33,7 +33,7 @@ def checked_rows(indices: Any, n: int) -> Indices:
     if rows.size == 0:
         return np.empty(0, dtype=np.int64)
     if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n or len(np.unique(rows)) < rows.size:
-        known = f"different whole numbers from 0 to {n - 1}" if n else "none: nothing is learnt"
+        known = f"different whole numbers from 0 to {n - 1}" if n else "none: no row is kept"
         raise ValueError(f"row numbers must be {known}; got {indices!r}")
     return rows.ravel().astype(np.int64)
 
