@@ -5,9 +5,10 @@ from core.histograms.histograms import Histograms, code_rows
 from core.histograms.levels import LevelTable, Room
 from core.histograms.quantise import Distinct, LevelRule, distinct_values, levels_of, merged
 from core.histograms.raw import RawRows, blocks_of, raw_rows
-from core.histograms.rows import CodedRows
+from core.histograms.rows import Allocate, CodedRows
 
 __all__ = [
+    "Allocate",
     "CodedRows",
     "Complement",
     "Distinct",
