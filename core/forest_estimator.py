@@ -179,7 +179,7 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, n x M: those of the leaves, averaged over the trees."""
-        return self._fitted.posterior(self._checked(X)).probabilities
+        return self._fitted.probabilities(self._checked(X))
 
     def predict_variance(self, X: Any, *, noisy: bool = False) -> Floats:
         """Variance of the latent functions, n: inside the leaves, and between the trees; `noisy` adds the noise."""

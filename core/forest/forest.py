@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats, Indices, Table
-from core.forest.leaf import Answer, Leaf, Theory
+from core.forest.leaf import Answer, Leaf, Need, Theory
 from core.forest.rows import RowStore
 from core.forest.tree import Tree, TreeRule, grow
 from core.kernels import Kernel
@@ -144,8 +144,16 @@ class Forest:
         """Means of checked rows, averaged over the trees; rows x M. Needs no factor."""
         total = np.zeros((x.shape[0], self.n_classes))
         for t in range(len(self.trees)):
-            for rows, answer in self.answers(t, x, variance=False):
+            for rows, answer in self.answers(t, x, "mean"):
                 total[rows] += answer.mean
+        return total / len(self.trees)
+
+    def probabilities(self, x: Table) -> Floats:
+        """Probabilities of the classes of checked rows, averaged over the trees; rows x M."""
+        total = np.zeros((x.shape[0], self.n_classes))
+        for t in range(len(self.trees)):
+            for rows, answer in self.answers(t, x, "probabilities"):
+                total[rows] += answer.probabilities
         return total / len(self.trees)
 
     def posterior(self, x: Table) -> Mixture:
@@ -154,7 +162,7 @@ class Forest:
         mean, probabilities = np.zeros((n, m)), np.zeros((n, m))
         within, squares = np.zeros(n), np.zeros(n)
         for t in range(trees):
-            for rows, answer in self.answers(t, x, variance=True):
+            for rows, answer in self.answers(t, x, "all"):
                 assert answer.variance is not None
                 mean[rows] += answer.mean
                 probabilities[rows] += answer.probabilities
@@ -164,13 +172,13 @@ class Forest:
         between = (squares / trees - (mean**2).sum(axis=1)) / max(m, 1)
         return Mixture(mean, within / trees + np.maximum(between, 0.0), probabilities / trees)
 
-    def answers(self, t: int, x: Table, *, variance: bool) -> Iterator[tuple[Indices, Answer]]:
+    def answers(self, t: int, x: Table, need: Need) -> Iterator[tuple[Indices, Answer]]:
         """What the leaves of one tree say: row numbers and the answer for them, leaf by leaf."""
         for node, rows in _groups(self.trees[t].route(x)):
             leaf = self.leaves[t][node]
             for first in range(0, len(rows), BLOCK_ROWS):
                 some = rows[first : first + BLOCK_ROWS]
-                yield some, leaf.answer(x[some], self.store, self.theory, self.n_classes, variance=variance)
+                yield some, leaf.answer(x[some], self.store, self.theory, self.n_classes, need)
             self._note((t, node))
 
     def _split(self, t: int, node: int) -> None:

@@ -1,7 +1,7 @@
 """A leaf: the rows that end in it, and the Gaussian process over them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from core.linalg import DenseOperator, HistogramOperator, Operator
 from core.posterior import LabelRegression, probit
 from core.settings import Reader, Settings, dense
 
+Need = Literal["mean", "probabilities", "all"]
 LEAST_ROWS = 20  # to learn hyperparameters from
 
 
@@ -43,7 +44,7 @@ class Answer:
     """What one leaf says of some rows."""
 
     mean: Floats  # rows x M
-    variance: Floats | None  # rows; None where only the mean was asked for
+    variance: Floats | None  # rows; None where it was not needed
     noise: float
     pure: int | None = None  # the class, where there is one only
 
@@ -116,15 +117,16 @@ class Leaf:
             numbers, renumber = (np.searchsorted(self.classes, labels) for labels in (store.labels[rows], before))
             self.model.add(theory.query(store.take(rows)), numbers, renumber, len(self.classes) + 1)
 
-    def answer(self, x: Table, store: RowStore, theory: Theory, n_classes: int, *, variance: bool) -> Answer:
-        """Mean, and variance if asked for, of checked rows."""
+    def answer(self, x: Table, store: RowStore, theory: Theory, n_classes: int, need: Need) -> Answer:
+        """Mean of checked rows, and the variance if that is needed: probabilities of a pure leaf do without."""
         query = theory.query(x)
         if self.pure is None:
             mean = self._all_classes(self._means(query, store, theory), n_classes)
         else:
             mean = np.full((x.shape[0], n_classes), -1.0)
             mean[:, self.pure] = 1.0
-        spread = self.build(store, theory).posterior.variance(query) if variance else None
+        needed = need == "all" or (need == "probabilities" and self.pure is None)
+        spread = self.build(store, theory).posterior.variance(query) if needed else None
         return Answer(mean, spread, self.noise or theory.noise, self.pure)
 
     def covariance(self, a: Table, b: Table, store: RowStore, theory: Theory) -> Floats:

@@ -72,7 +72,7 @@ def _disagreement(forest: Forest, a: Table, b: Table) -> Floats:
     for x in (a, b):
         of_trees = np.zeros((len(forest.trees), x.shape[0], forest.n_classes))
         for t in range(len(forest.trees)):
-            for rows, answer in forest.answers(t, x, variance=False):
+            for rows, answer in forest.answers(t, x, "mean"):
                 of_trees[t, rows] = answer.mean
         means.append(of_trees - of_trees.mean(axis=0))
     scale = len(forest.trees) * max(forest.n_classes, 1)

@@ -124,7 +124,7 @@ def validate(
             for scale in scales:
                 kernel = forest.theory.kernel if scale == 1.0 else _with_gamma(theory.kernel, scale)
                 forest.reset(kernel, forest.theory.noise)
-                right = forest.posterior(x[held]).probabilities.argmax(axis=1) == labels[held]
+                right = forest.probabilities(x[held]).argmax(axis=1) == labels[held]
                 accuracy = float(right.mean())
                 tried.append(Candidate(rule, size, getattr(kernel, "gamma", None), accuracy))
                 if best is None or accuracy > best[0]:
