@@ -6,7 +6,6 @@ log loss, Brier score and calibration error of softmax, regression and logistic 
 """
 
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -24,19 +23,12 @@ from core.quality import Quality, error_reject_curve
 from core.settings import Settings
 from core.softmax import ClassTree, CrossValidation, Prior, Search, SoftmaxRegression, TreeScores, tune_prior
 from tests.benchmarks.data import word_histograms
-from tests.benchmarks.rows import Row, peak_memory, seconds, times
+from tests.benchmarks.rows import Row, peak_memory, seconds, spent, times
 
 HISTOGRAMS = ("reuters_r8", "scene15_bovw200")
 CALIBRATED = ("satimage", "letter", "pendigits", "shuttle", "adult", "spam", *HISTOGRAMS)
 TUNE_ROWS = 1300  # of the searches with RBF kernels
 ROWS = 2000
-
-
-def spent(run):
-    """Processor seconds: the machine may be shared."""
-    start = time.process_time()
-    result = run()
-    return time.process_time() - start, result
 
 
 def words(n=10_000):
