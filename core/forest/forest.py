@@ -99,9 +99,12 @@ class Forest:
             for t, tree in enumerate(self.trees):
                 for node, rows in _groups(tree.route(x)):
                     leaf = self.leaves[t][node] = replace(self.leaves[t][node])
+                    large = len(leaf.members) + len(rows) > max(2 * self.theory.leaf_size, 2 * leaf.tried)
+                    if large:  # too large to be solved before it is split
+                        leaf.model = None
                     leaf.learn(n + rows, self.store, self.theory)
                     self._note((t, node))
-                    if leaf.pure is None and len(leaf.members) > max(2 * self.theory.leaf_size, 2 * leaf.tried):
+                    if large and leaf.pure is None:
                         self._split(t, node)
 
     def remove(self, rows: Indices) -> None:

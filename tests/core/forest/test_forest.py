@@ -103,6 +103,7 @@ def test_labels_are_routed_and_every_change_is_exact(kernel):
     agrees(model, kernel, query)
 
 
+@pytest.mark.jit
 def test_leaves_that_outgrow_twice_their_size_split():
     x, y = swirl(3 * N)
     model = forest(n_trees=2).fit(x[:L], y[:L])
@@ -115,6 +116,16 @@ def test_leaves_that_outgrow_twice_their_size_split():
         members = np.concatenate([leaf.members for leaf in leaves.values()])
         assert np.array_equal(np.sort(members), np.arange(3 * N))
     agrees(model, "rbf", swirl(10, seed=5)[0])
+
+
+def test_many_rows_at_once_are_split_before_they_are_solved():
+    x, y = swirl(20 * L)
+    model = forest(n_trees=1).fit(x[:L], y[:L])
+    model.partial_fit(x[L:], y[L:])
+    sizes = [len(leaf.members) for leaf in model.forest_.leaves[0].values() if leaf.pure is None]
+    assert len(sizes) > 5
+    assert max(sizes) <= L
+    assert sum(leaf.model is not None for leaf in model.forest_.leaves[0].values()) == 0
 
 
 def test_equal_rows_that_no_tree_can_split():
@@ -168,6 +179,7 @@ def test_state_is_plain_arrays(settings, tmp_path):
     assert np.allclose(forest(kernel="hik").restore(sparse.state()).predict_proba(x), sparse.predict_proba(x))
 
 
+@pytest.mark.jit
 def test_the_state_of_a_chosen_kernel():
     x, y = swirl()
     model = forest(kernel="auto").fit(x, y)
@@ -200,6 +212,7 @@ def test_the_covariance_of_a_pool_fits_its_variance():
     assert np.allclose(state.take(np.array([2])).probabilities, state.probabilities[[2]])
 
 
+@pytest.mark.jit
 def test_leave_one_out_inside_the_leaves():
     x, y = swirl()
     model = forest(gamma=0.01, noise=1.0).fit(x, y)
@@ -216,6 +229,7 @@ def test_leave_one_out_inside_the_leaves():
     assert min(n for n in noises if n) <= own.forest_.noise <= max(n for n in noises if n)
 
 
+@pytest.mark.jit
 def test_validation_chooses_leaf_size_trees_and_gamma():
     x, y = swirl(200)
     model = forest(leaf_size="auto", trees="auto", tune="validation", gamma=0.05).fit(x, y)
