@@ -3,6 +3,7 @@
 from core._blas import share_cores
 from core._jit import compile_all
 from core.estimator import GPHIKClassifier
+from core.forest_estimator import GPHIKForestClassifier
 from core.labelling import Labelling, Parameters
 from core.learner import OnlineLearner
 from core.published import Published
@@ -10,6 +11,7 @@ from core.settings import Settings
 
 __all__ = [
     "GPHIKClassifier",
+    "GPHIKForestClassifier",
     "Labelling",
     "OnlineLearner",
     "Parameters",

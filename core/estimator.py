@@ -1,6 +1,6 @@
 """GPHIKClassifier: the scikit-learn door."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from core._types import Floats, Indices
 from core.checks import check_choice, check_number
 from core.choice import Chooser
+from core.chunks import fit_chunks
 from core.estimator_facts import EstimatorFacts
 from core.estimator_settings import EstimatorSettings
 from core.evidence import CriterionName, Tuned, tune
 from core.histograms import CodedRows, RawRows, code_rows
-from core.labels import checked_labels, class_names, union_of_labels
+from core.labels import checked_labels, checked_rows, class_names, union_of_labels
 from core.linalg import HistogramOperator, KernelError, Query, added_error
-from core.posterior import LabelRegression
+from core.posterior import LabelRegression, SummedRegression
 from core.settings import Reader, Settings, TuneRule
 from core.softmax import Loss, NamedTree, SoftmaxClasses, TunedPrior
 from core.variance import BoundName, VarianceBounds
@@ -97,6 +98,28 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             X, y = self._first_data(X, y)
             return self._start(X, y, np.unique(y))
 
+    def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
+        """Learn from chunks of rows and labels that are never in memory together: exact, in level space, for any n.
+
+        The chunks are gone through twice (three times with complement), so they must be a list or something that reads
+        them anew each time. Their rows are not kept: `partial_fit` adds more at the levels there are; nothing can be
+        forgotten or relabelled.
+
+        >>> model = GPHIKClassifier().fit_chunks([([[1.0, 0.0]], ["a"]), ([[0.0, 1.0]], ["b"])])
+        >>> model.predict([[0.9, 0.1]]).tolist()
+        ['a']
+        """
+        if iter(chunks) is chunks:
+            raise ValueError("chunks are gone through more than once: give a list, or an object that reads them anew")
+        with self._all_or_nothing():
+            self._settings, self._chooser = Settings(**self.get_params()), None
+            self._settings.check()
+            found = fit_chunks(self._settings, lambda: self._checked_chunks(chunks))
+            self._reader, self._model, self.kernel_error_ = found.reader, found.model, found.error
+            self._nodes, self.classes_ = NamedTree.flat(found.classes), found.classes
+            self.__dict__.pop("tuned_", None)
+            return self
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows: the posterior of a fit on all of them, with the levels and scales of the first.
 
@@ -121,6 +144,8 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             labels, renumber = nodes.numbers(y), nodes.numbers(self.nodes_)
             if isinstance(self._model, SoftmaxClasses):
                 self._model.add(query, labels, renumber, nodes.tree)
+            elif isinstance(self._model, SummedRegression):
+                self._model.learn(self.code(X), labels, renumber, nodes.tree.n_classes)
             else:
                 self._model.add(query, labels, renumber, nodes.tree.n_classes)
             if self._chooser is not None:
@@ -141,6 +166,8 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         True
         """
         model = self._model_or_error()
+        if isinstance(model, SummedRegression):
+            raise ValueError("rows that came in chunks are not kept: tune on a sample of them, and give what it found")
         name = criterion or self._settings.tune or ("cv" if isinstance(model, SoftmaxClasses) else "loo")
         check_choice("criterion", name, ("cv",) if isinstance(model, SoftmaxClasses) else get_args(CriterionName))
         if len(np.unique(model.labels)) < 2 or len(model.labels) < 4:
@@ -308,6 +335,13 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         self._reader = self._settings.reader(X)
         return self._reader.check(X), checked_labels(y, X.shape[0])
 
+    def _checked_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        for i, (X, y) in enumerate(chunks):
+            rows, labels = validate_data(
+                self, X, y, reset=i == 0, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+            )
+            yield rows, checked_labels(labels, rows.shape[0])
+
     def _checked(self, X: Any) -> Any:
         if isinstance(X, CodedRows):
             raise ValueError("rows to learn must be raw: coded rows have lost what lies between the levels")
@@ -353,15 +387,10 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
 
     def _note_quantisation(self, query: Query) -> None:
         operator = self._model.operator
+        if not len(operator):  # rows in chunks, which are not there to be compared with
+            return
         if isinstance(query, RawRows) and isinstance(operator, HistogramOperator) and operator.histograms.quantised:
             self.kernel_error_ = self.kernel_error_.worse(added_error(operator, query))
 
     def _row_numbers(self, indices: Any) -> Indices:
-        n = len(self._model_or_error().labels)
-        rows = np.atleast_1d(np.asarray(indices))
-        if rows.size == 0:
-            return np.empty(0, dtype=np.int64)
-        if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n or len(np.unique(rows)) < rows.size:
-            known = f"different whole numbers from 0 to {n - 1}" if n else "none: nothing is learnt"
-            raise ValueError(f"row numbers must be {known}; got {indices!r}")
-        return rows.ravel().astype(np.int64)
+        return checked_rows(indices, len(self._model_or_error().labels))

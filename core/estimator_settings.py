@@ -1,4 +1,4 @@
-"""The constructor arguments of GPHIKClassifier, as scikit-learn wants to have them."""
+"""Constructor arguments as scikit-learn wants to have them; those of GPHIKClassifier."""
 
 from typing import Any, Literal, Self
 
@@ -10,7 +10,27 @@ from core.posterior import PosteriorRule
 from core.settings import KernelRule, Likelihood, TuneRule
 
 
-class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
+class HiddenParameters(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose arguments `transform` and `tune` are kept under other names.
+
+    The attribute `tune` is a method, and scikit-learn takes whatever has an attribute `transform` for a transformer.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The constructor's arguments."""
+        return {name: getattr(self, _attribute(name)) for name in self._get_param_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change constructor arguments; they take effect at the next fit."""
+        unknown = set(params) - set(self._get_param_names())
+        if unknown:
+            raise ValueError(f"unknown parameters {sorted(unknown)}; there are {self._get_param_names()}")
+        for name, value in params.items():
+            setattr(self, _attribute(name), value)
+        return self
+
+
+class EstimatorSettings(HiddenParameters):
     """Keeps them unchecked until `fit`; `GPHIKClassifier` documents them."""
 
     def __init__(
@@ -37,7 +57,6 @@ class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
         tree: Any = None,
     ) -> None:
         self.kernel = kernel
-        # scikit-learn takes whatever has an attribute of that name for a transformer.
         self._transform = transform
         self.eta = eta
         self.weights = weights
@@ -51,25 +70,12 @@ class EstimatorSettings(BaseEstimator):  # type: ignore[misc]
         self.groups = groups
         self.gamma = gamma
         self.max_memory = max_memory
-        self._tune = tune  # the attribute of that name is the method
+        self._tune = tune
         self.tune_weights = tune_weights
         self.l1 = l1
         self.l2 = l2
         self.likelihood = likelihood
         self.tree = tree
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """The constructor's arguments."""
-        return {name: getattr(self, _attribute(name)) for name in self._get_param_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change constructor arguments; they take effect at the next fit."""
-        unknown = set(params) - set(self._get_param_names())
-        if unknown:
-            raise ValueError(f"unknown parameters {sorted(unknown)}; there are {self._get_param_names()}")
-        for name, value in params.items():
-            setattr(self, _attribute(name), value)
-        return self
 
 
 def _attribute(parameter: str) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from core._types import Indices
 from core.softmax import NamedTree
 
 
@@ -24,6 +25,17 @@ def checked_labels(y: Any, n: int) -> Any:
     if len(y) != n:
         raise ValueError(f"there are {n} rows but {len(y)} labels")
     return y
+
+
+def checked_rows(indices: Any, n: int) -> Indices:
+    """Different numbers of n learnt rows, or a ValueError."""
+    rows = np.atleast_1d(np.asarray(indices))
+    if rows.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n or len(np.unique(rows)) < rows.size:
+        known = f"different whole numbers from 0 to {n - 1}" if n else "none: no row is kept"
+        raise ValueError(f"row numbers must be {known}; got {indices!r}")
+    return rows.ravel().astype(np.int64)
 
 
 def union_of_labels(a: Any, b: Any) -> Any:

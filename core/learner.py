@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core._types import Floats, Indices
 from core.choice import Choice
 from core.contributions import Contributions, contributions
+from core.histograms import Allocate
 from core.labelling import Labelling, Parameters, TrackRecord, nothing
 from core.labels import checked_name
 from core.pool_model import PoolModel, chosen
@@ -30,6 +31,7 @@ class OnlineLearner:
 
     Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
     change, `mean` and `variance` of all items are those of a fresh fit. `parameters` are those of an earlier training.
+    `allocate(size, type)` makes the arrays of coded items: where it maps files, a pool may be larger than memory.
 
     >>> learner = OnlineLearner(Settings(noise=0.1), classes=["cat", "dog"])
     >>> learner.add_items(np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]]))
@@ -44,6 +46,7 @@ class OnlineLearner:
         settings: Settings | None = None,
         classes: Sequence[str] = (),
         parameters: Parameters | None = None,
+        allocate: Allocate = np.empty,
     ) -> None:
         self.settings = settings or Settings()
         self.settings.check()
@@ -56,6 +59,7 @@ class OnlineLearner:
                 raise ValueError(f"class {name!r} is named twice")
         self.version = 0
         self._parameters = parameters or Parameters()  # to begin with
+        self._allocate = allocate
         self._choice: Choice | None = None
         self._record = TrackRecord()
         self._model: PoolModel | None = None  # until there are items
@@ -92,7 +96,7 @@ class OnlineLearner:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
         x = as_table(x)
         if self._model is None:
-            self._model = PoolModel.begin(self.settings, self._parameters, x, len(self.classes))
+            self._model = PoolModel.begin(self.settings, self._parameters, x, len(self.classes), self._allocate)
         else:
             query = self._model.read(x)
             self._labelled.model.operator.check(query)
@@ -342,10 +346,12 @@ class OnlineLearner:
         }
 
     @classmethod
-    def restore(cls, settings: Settings, state: Mapping[str, NDArray[Any]]) -> "OnlineLearner":
+    def restore(
+        cls, settings: Settings, state: Mapping[str, NDArray[Any]], allocate: Allocate = np.empty
+    ) -> "OnlineLearner":
         """The learner that gave this state, under the settings it had."""
         learner = cls(settings, state["classes"].tolist())
-        learner._model = PoolModel.restore(settings, state, len(learner.classes))
+        learner._model = PoolModel.restore(settings, state, len(learner.classes), allocate)
         foretold = {int(item): int(right) for item, right in state["foretold"]}
         learner._record = TrackRecord(foretold, state["guesses"], state["later_guesses"])
         learner.version = int(state["version"])

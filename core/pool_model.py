@@ -11,6 +11,7 @@ from core import snapshot
 from core._types import Floats, Indices, Table
 from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
 from core.evidence import tune
+from core.histograms import Allocate, CodedRows
 from core.labelling import Parameters, nothing
 from core.posterior import LabelledPool, PoolPosterior
 from core.settings import Reader, Settings
@@ -32,8 +33,15 @@ class PoolModel:
     simplex: Floats | None = None  # of the last search
 
     @classmethod
-    def begin(cls, settings: Settings, parameters: Parameters, x: Table, n_classes: int) -> "PoolModel":
-        """Without labels; levels and scales are those of these items."""
+    def begin(
+        cls,
+        settings: Settings,
+        parameters: Parameters,
+        x: Table,
+        n_classes: int,
+        allocate: Allocate = np.empty,
+    ) -> "PoolModel":
+        """Without labels; levels and scales are those of these items, which are kept in arrays made by `allocate`."""
         rough = settings.kernel == "hik" and not (settings.complement or settings.split)
         x = Reader(rough, None).check(x)
         if settings.kernel == "auto" and parameters.kernel not in candidates(settings, x, x.shape[0]):
@@ -49,6 +57,8 @@ class PoolModel:
             plain = replace(plain, noise=parameters.theta[-1])
         rows = operator.own(np.arange(len(operator)))
         operator.check(rows)
+        if isinstance(rows, CodedRows) and allocate is not np.empty:
+            rows = rows.stored(allocate)
         model = plain.model(operator.only(nothing()), nothing(), n_classes)
         pool = LabelledPool(model, PoolPosterior(model.posterior, rows))
         return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], pool)
@@ -100,10 +110,12 @@ class PoolModel:
         }
 
     @classmethod
-    def restore(cls, settings: Settings, state: Mapping[str, NDArray[Any]], n_classes: int) -> "PoolModel":
+    def restore(
+        cls, settings: Settings, state: Mapping[str, NDArray[Any]], n_classes: int, allocate: Allocate = np.empty
+    ) -> "PoolModel":
         """The model that gave this state, under the settings it had; the posterior is solved from scratch."""
         kernel = str(state["kernel"]) or None
-        labelled, reader = snapshot.load(_plain(settings, kernel), state, n_classes)
+        labelled, reader = snapshot.load(_plain(settings, kernel), state, n_classes, allocate)
         return cls(settings, kernel, int(state["decided_at"]), reader, int(state["width"]), labelled)
 
 

@@ -11,7 +11,7 @@ from core._types import Floats, Indices, Table
 from core.checks import check_choice, check_finite, check_not_negative, check_number
 from core.evidence import CriterionName
 from core.histograms import Complement, Histograms, LevelRule, raw_rows, split_signs
-from core.kernels import IntersectionKernel, LinearKernel, RBFKernel, Transform, group_weights
+from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel, Transform, group_weights
 from core.linalg import (
     DenseOperator,
     HistogramOperator,
@@ -142,27 +142,34 @@ class Settings:
         sparse = self.kernel == "linear" and self.likelihood == "softmax"
         return Reader(self.kernel == "hik", Complement.of(x) if self.complement else None, self.split, sparse)
 
-    def operator(self, x: Table, reader: Reader) -> tuple[Operator, KernelError]:
-        """Of checked first rows, with what quantisation does to the kernel."""
+    def make_kernel(self, x: Table, reader: Reader) -> Kernel:
+        """Of checked first rows: their number of columns, and their spread where gamma is to fit it."""
         weights, groups = group_weights(self.weights, self.groups, x.shape[1])
-        x, bias = reader.coded(x), float(self.bias)
+        bias = float(self.bias)
         if self.kernel == "hik":
             if reader.doubles:
                 groups = np.concatenate([groups, groups])
-            kernel = IntersectionKernel(weights, groups, bias, self.transform, float(self.eta))
+            return IntersectionKernel(weights, groups, bias, self.transform, float(self.eta))
+        if self.kernel == "linear":
+            return LinearKernel(weights, groups, bias)
+        if not isinstance(self.gamma, str):
+            return RBFKernel(weights, groups, bias, float(self.gamma))
+        return RBFKernel(weights, groups, bias, 1.0 / (x.shape[1] * (float(dense(x).var()) or 1.0)))
+
+    def operator(self, x: Table, reader: Reader) -> tuple[Operator, KernelError]:
+        """Of checked first rows, with what quantisation does to the kernel."""
+        kernel = self.make_kernel(x, reader)
+        x = reader.coded(x)
+        if isinstance(kernel, IntersectionKernel):
             histograms = Histograms.of(x, self.levels)
             return HistogramOperator(histograms, kernel), kernel_error(x, histograms, kernel)
         exact = KernelError(0.0, 0.0, 0.0)
-        if reader.sparse:
-            return LinearOperator(x, LinearKernel(weights, groups, bias)), exact
-        x = dense(x)
-        if self.kernel == "linear":
-            return DenseOperator(x, LinearKernel(weights, groups, bias)), exact
-        spread = float(x.var()) or 1.0
-        gamma = 1.0 / (x.shape[1] * spread) if isinstance(self.gamma, str) else float(self.gamma)
+        if isinstance(kernel, LinearKernel):
+            return LinearOperator(x, kernel) if reader.sparse else DenseOperator(dense(x), kernel), exact
+        assert isinstance(kernel, RBFKernel)
         # A softmax fit is many products with the same matrix.
         stored = self.likelihood == "softmax" and 8 * x.shape[0] ** 2 <= self.max_memory
-        return (StoredOperator if stored else DenseOperator)(x, RBFKernel(weights, groups, bias, gamma)), exact
+        return (StoredOperator if stored else DenseOperator)(dense(x), kernel), exact
 
     def model(self, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
         """Of an operator and the class numbers of its rows."""

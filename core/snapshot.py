@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.histograms import CodedRows, Complement, Histograms, LevelTable, Room
+from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import DenseKernel, IntersectionKernel, LinearKernel, RBFKernel, group_weights
 from core.linalg import DenseOperator, HistogramOperator, Operator
 from core.posterior import LabelledPool, PoolPosterior
@@ -29,9 +29,11 @@ def dump(labelled: LabelledPool, reader: Reader) -> dict[str, NDArray[Any]]:
     }
 
 
-def load(settings: Settings, arrays: Arrays, n_classes: int) -> tuple[LabelledPool, Reader]:
+def load(
+    settings: Settings, arrays: Arrays, n_classes: int, allocate: Allocate = np.empty
+) -> tuple[LabelledPool, Reader]:
     """What `dump` was given, under the settings it had: the posterior solved from scratch, the pool as it was."""
-    operator, rows, reader = _load_rows(settings, arrays)
+    operator, rows, reader = _load_rows(settings, arrays, allocate)
     learnt, theta = arrays["learnt"], arrays["theta"]
     model = settings.model(operator.only(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int64), n_classes)
     model.noise = float(theta[-1])
@@ -62,7 +64,7 @@ def _dump_rows(operator: Operator, rows: Any, reader: Reader) -> dict[str, NDArr
     return arrays
 
 
-def _load_rows(settings: Settings, arrays: Arrays) -> tuple[Operator, Any, Reader]:
+def _load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Operator, Any, Reader]:
     """An operator of all pool rows, the rows, and the reader."""
     if "x" in arrays:
         dense = DenseOperator(arrays["x"], _dense_kernel(settings, arrays["x"].shape[1]))
@@ -76,7 +78,7 @@ def _load_rows(settings: Settings, arrays: Arrays) -> tuple[Operator, Any, Reade
         Room(limit, total, least or 0),
         str(arrays["level_lineage"]),
     )
-    rows = CodedRows.of(arrays["codes"], arrays["starts"], levels.lineage)
+    rows = CodedRows.of(arrays["codes"], arrays["starts"], levels.lineage, allocate)
     complement = Complement(arrays["low"], arrays["high"]) if "low" in arrays else None
     n_dims = levels.n_dims - 1
     reader = Reader(histograms=True, complement=complement, split=settings.split)

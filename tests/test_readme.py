@@ -11,7 +11,7 @@ import pytest
 from app.encoders import ENCODERS
 from app.services.project_settings import ProjectSettings
 from app.settings import ServiceSettings
-from core import GPHIKClassifier
+from core import GPHIKClassifier, GPHIKForestClassifier
 from tests.app.live import ADMIN, Process, in_thread
 
 ROOT = Path(__file__).parent.parent
@@ -54,7 +54,7 @@ def test_commands_are_known_to_make(command):
 def test_every_argument_is_documented():
     rows = [line.split("|")[1] for line in README.splitlines() if line.startswith("| `")]
     documented = set(re.findall(r"`(\w+)`", "".join(rows)))
-    assert set(GPHIKClassifier().get_params()) <= documented
+    assert set(GPHIKClassifier().get_params()) | set(GPHIKForestClassifier().get_params()) <= documented
 
 
 @pytest.mark.jit

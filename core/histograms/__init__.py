@@ -3,19 +3,25 @@
 from core.histograms.complement import Complement, split_signs
 from core.histograms.histograms import Histograms, code_rows
 from core.histograms.levels import LevelTable, Room
-from core.histograms.quantise import LevelRule
-from core.histograms.raw import RawRows, raw_rows
-from core.histograms.rows import CodedRows
+from core.histograms.quantise import Distinct, LevelRule, distinct_values, levels_of, merged
+from core.histograms.raw import RawRows, blocks_of, raw_rows
+from core.histograms.rows import Allocate, CodedRows
 
 __all__ = [
+    "Allocate",
     "CodedRows",
     "Complement",
+    "Distinct",
     "Histograms",
     "LevelRule",
     "LevelTable",
     "RawRows",
     "Room",
+    "blocks_of",
     "code_rows",
+    "distinct_values",
+    "levels_of",
+    "merged",
     "raw_rows",
     "split_signs",
 ]

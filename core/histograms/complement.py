@@ -29,6 +29,10 @@ class Complement:
             low, high = low.toarray().ravel(), high.toarray().ravel()
         return cls(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
 
+    def joined(self, other: "Complement") -> "Complement":
+        """The range of the rows of both."""
+        return Complement(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
     def __call__(self, x: Table) -> Floats:
         dense = x.toarray() if sp.issparse(x) else x
         # Halves, so that the range of huge values does not overflow.

@@ -6,7 +6,7 @@ import numpy as np
 
 from core._types import Codes, Table
 from core.histograms.levels import LevelTable
-from core.histograms.quantise import LevelRule, choose_levels, distinct_values, room_for
+from core.histograms.quantise import LevelRule, distinct_values, levels_of
 from core.histograms.raw import RawRows, blocks_of, raw_rows
 from core.histograms.rows import CodedRows, code_type
 
@@ -38,12 +38,8 @@ class Histograms:
     @classmethod
     def of(cls, x: Table, rule: LevelRule = None) -> "Histograms":
         """Choose levels from the rows of a valid dense or CSR matrix, and code them."""
-        distinct = distinct_values(x)
-        room = room_for(rule, distinct)
-        levels = LevelTable.of([choose_levels(*column, room.limit) for column in distinct], room)
-        histograms = cls(
-            levels, CodedRows.empty(levels.lineage), len(levels) < sum(len(values) for values, _ in distinct)
-        )
+        levels, quantised = levels_of(distinct_values(x), rule)
+        histograms = cls(levels, CodedRows.empty(levels.lineage), quantised)
         for block in blocks_of(x):
             histograms.rows.append(code_rows(raw_rows(block), levels))
         return histograms

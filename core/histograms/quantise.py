@@ -6,12 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
-from core.histograms.levels import Room
+from core.histograms.levels import LevelTable, Room
 from core.histograms.raw import blocks_of
 
 LevelRule = Literal["auto"] | int | None
 
 AUTO_LEVELS = 8192  # S that "auto" aims at: a factor of half a gigabyte, a second or two to compute
+COUNTED = 1 << 16  # distinct values of a dimension that are kept while chunks are counted
 AUTO_LEAST = 4  # levels it leaves a dimension in any case
 
 Distinct = list[tuple[Floats, Indices]]
@@ -37,6 +38,15 @@ def _distinct(x: Table) -> Distinct:
         column = by_column.data[by_column.indptr[d] : by_column.indptr[d + 1]]
         found[d] = np.unique(column[column > 0.0], return_counts=True)
     return found
+
+
+def merged(a: Distinct, b: Distinct, limit: int = COUNTED) -> Distinct:
+    """Values counted in two tables; where a dimension has more than `limit` of them, they are thinned out.
+
+    >>> [(values.tolist(), counts.tolist()) for values, counts in merged(*[[(np.ones(1), np.array([2]))]] * 2)]
+    [([1.0], [4])]
+    """
+    return [thinned(*_merge(old, more), limit) for old, more in zip(a, b, strict=True)]
 
 
 def _merge(a: tuple[Floats, Indices], b: tuple[Floats, Indices]) -> tuple[Floats, Indices]:
@@ -71,12 +81,24 @@ def choose_levels(values: Floats, counts: Indices, limit: int | None) -> Floats:
     >>> choose_levels(np.array([1.0, 2.0, 10.0]), np.array([1, 1, 1]), 2).round(6).tolist()
     [1.5, 10.0]
     """
-    if limit is None or len(values) <= limit:
-        return values
+    return values if limit is None else thinned(values, counts, limit)[0]
+
+
+def thinned(values: Floats, counts: Indices, limit: int) -> tuple[Floats, Indices]:
+    """At most `limit` values that stand for all of them, and for how many each stands."""
+    if len(values) <= limit:
+        return values, counts
     gaps = np.diff(values, prepend=0.0)
     # Scaled to the top value: powers of gaps of any size stay finite.
     spread = np.cumsum(np.cbrt(counts * (gaps / values[-1]) ** 2))
     cell = np.minimum((spread / spread[-1] * limit).astype(np.int64), limit - 1)
     mass = np.bincount(cell, counts)
     mean = np.bincount(cell, counts * (values / values[-1])) / np.maximum(mass, 1) * values[-1]
-    return np.unique(mean[mass > 0])
+    return _merge((mean[mass > 0], mass[mass > 0].astype(np.int64)), _NOTHING)
+
+
+def levels_of(distinct: Distinct, rule: LevelRule) -> tuple[LevelTable, bool]:
+    """A table for values that were counted, and whether some of them are not in it."""
+    room = room_for(rule, distinct)
+    levels = LevelTable.of([choose_levels(*column, room.limit) for column in distinct], room)
+    return levels, len(levels) < sum(len(values) for values, _ in distinct)

@@ -1,5 +1,6 @@
 """Level-coded rows: one small integer per non-zero."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,11 @@ from numpy.typing import NDArray
 
 from core._types import Codes, Indices
 from core.histograms.raw import entries_of
+
+Allocate = Callable[[int, Any], NDArray[Any]]
+"""An array of so many entries of a type, whatever they hold: of memory, or of a file that is mapped into it."""
+
+BLOCK_ROWS = 1 << 17
 
 
 def code_type(n_levels: int) -> type[np.unsignedinteger[Any]]:
@@ -20,15 +26,22 @@ class CodedRows:
     """Row i holds the level ids `codes[starts[i]:starts[i + 1]]`, ascending by dimension.
 
     Appending writes behind the last row into buffers that double, so arrays taken before stay valid and unchanged.
+    Buffers come from `allocate`: where it maps (writable) files, there may be more rows than memory holds, as long as
+    they are gone through in blocks.
     """
 
     _codes: Codes
     _starts: Indices
     _n: int
     lineage: str = ""  # of the level table that the codes belong to
+    allocate: Allocate = np.empty
+
+    def __post_init__(self) -> None:
+        # Mapped files are arrays like any others from here on: kernels are compiled for the plain type.
+        self._codes, self._starts = np.asarray(self._codes), np.asarray(self._starts)
 
     @classmethod
-    def of(cls, codes: Codes, starts: Indices, lineage: str = "") -> "CodedRows":
+    def of(cls, codes: Codes, starts: Indices, lineage: str = "", allocate: Allocate = np.empty) -> "CodedRows":
         """From the codes of all rows, and where each row begins.
 
         >>> rows = CodedRows.of(np.array([4, 7, 9], dtype=np.uint16), np.array([0, 2, 3]))
@@ -36,7 +49,7 @@ class CodedRows:
         >>> rows.codes.tolist(), rows.starts.tolist()
         ([4, 7, 9, 4, 7, 9], [0, 2, 3, 5, 6])
         """
-        return cls(codes, starts, len(starts) - 1, lineage)
+        return cls(codes, starts, len(starts) - 1, lineage, allocate)
 
     @classmethod
     def empty(cls, lineage: str = "") -> "CodedRows":
@@ -59,13 +72,28 @@ class CodedRows:
 
     def append(self, rows: "CodedRows") -> None:
         """Add these rows at the end."""
-        nnz, n = self.nnz + rows.nnz, self._n + len(rows)
+        before, nnz, n = self.nnz, self.nnz + rows.nnz, self._n + len(rows)
         wide = np.promote_types(self._codes.dtype, rows._codes.dtype)
-        self._codes = _with_room(self._codes.astype(wide, copy=False), self.nnz, nnz)
-        self._starts = _with_room(self._starts, self._n + 1, n + 1)
-        self._codes[self.nnz : nnz] = rows.codes
-        self._starts[self._n + 1 : n + 1] = self.nnz + rows.starts[1:]
+        self._codes = self._with_room(self._codes, before, nnz, wide)
+        self._starts = self._with_room(self._starts, self._n + 1, n + 1, self._starts.dtype)
+        self._codes[before:nnz] = rows.codes
+        self._starts[self._n + 1 : n + 1] = before + rows.starts[1:]
         self._n = n
+
+    def stored(self, allocate: Allocate) -> "CodedRows":
+        """The same rows in buffers of another kind, where rows to come are stored, too."""
+        rows = CodedRows(
+            allocate(max(self.nnz, 1), self._codes.dtype), allocate(self._n + 1, np.int64), 0, self.lineage, allocate
+        )
+        rows._starts[0] = 0
+        for first in range(0, self._n, BLOCK_ROWS):
+            rows.append(self.between(first, min(self._n, first + BLOCK_ROWS)))
+        return rows
+
+    def between(self, first: int, last: int) -> "CodedRows":
+        """The rows from the first to before the last; their codes are not copied."""
+        starts = self._starts[first : last + 1]
+        return CodedRows.of(self._codes[starts[0] : starts[-1]], starts - starts[0], self.lineage)
 
     def take(self, rows: Indices) -> "CodedRows":
         """The rows with these numbers, in this order."""
@@ -76,15 +104,15 @@ class CodedRows:
         """Drop the rows with these numbers; the others move up. Arrays taken before keep the old rows."""
         kept = np.ones(self._n, dtype=bool)
         kept[rows] = False
-        lengths = np.diff(self.starts)
-        self._codes = self.codes[np.repeat(kept, lengths)]
-        self._starts = np.concatenate(([0], np.cumsum(lengths[kept])))
-        self._n = len(self._starts) - 1
+        left = CodedRows.empty(self.lineage).stored(self.allocate)
+        for first in range(0, self._n, BLOCK_ROWS):
+            block = self.between(first, min(self._n, first + BLOCK_ROWS))
+            left.append(block.take(np.flatnonzero(kept[first : first + BLOCK_ROWS])))
+        self._codes, self._starts, self._n = left._codes, left._starts, left._n
 
-
-def _with_room(buffer: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
-    if needed <= len(buffer):
-        return buffer
-    grown = np.empty(max(needed, 2 * used), dtype=buffer.dtype)
-    grown[:used] = buffer[:used]
-    return grown
+    def _with_room(self, buffer: NDArray[Any], used: int, needed: int, kind: Any) -> NDArray[Any]:
+        if needed <= len(buffer) and buffer.dtype == kind:
+            return buffer
+        grown = np.asarray(self.allocate(max(needed, 2 * used), kind))
+        grown[:used] = buffer[:used]
+        return grown

@@ -1,7 +1,7 @@
 """Kernel operators, block CG, Cholesky factors that follow their matrix."""
 
 from core.linalg.block_cg import CGResult, block_cg
-from core.linalg.cholesky import Factor
+from core.linalg.cholesky import Factor, with_room
 from core.linalg.coarse import COARSE_LEVELS, CoarsePreconditioner
 from core.linalg.dense_operator import DenseOperator, DensePredictor, StoredOperator
 from core.linalg.features import LevelFeatures
@@ -34,4 +34,5 @@ __all__ = [
     "gram",
     "kernel_error",
     "largest_eigenpairs",
+    "with_room",
 ]

@@ -62,16 +62,17 @@ class LevelFeatures:
         return sums
 
     def quadratics(self, matrix: Floats) -> Floats:
-        """phi_i^T M phi_i of each row, n, for a symmetric M (S x S).
+        """phi_i^T M phi_i of each row, n, for a symmetric M (S x S)."""
+        return self.pair_sums(self.pair_table(matrix))
 
-        With the scaled M summed up along both axes of each dimension, that is a sum over pairs of the row's codes.
-        """
+    def pair_table(self, matrix: Floats) -> Floats:
+        """The scaled M summed up along both axes of each dimension: quadratics are sums over pairs of a row's codes."""
         table = np.array(matrix, order="F")
         table *= self.root_gap[:, None]
         table *= self.root_gap
         counting.prefix_sums(self._order, self.start, table.T)
         over_slices(lambda lo, hi: counting.prefix_columns(table, self.start, lo, hi), self.size, self.size**2)
-        return self.pair_sums(table)
+        return table
 
     def pair_sums(self, table: Floats) -> Floats:
         """Sum of a symmetric table (S x S, column-major, lower triangle) over all pairs of codes of each row, n."""

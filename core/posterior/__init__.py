@@ -8,6 +8,7 @@ from core.posterior.labelled_pool import LabelledPool
 from core.posterior.levels import LevelPosterior
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, PosteriorRule, one_vs_all, probit
+from core.posterior.sums import LevelSums, SummedPosterior, SummedRegression
 
 __all__ = [
     "POSTERIORS",
@@ -17,10 +18,13 @@ __all__ = [
     "LabelRegression",
     "LabelledPool",
     "LevelPosterior",
+    "LevelSums",
     "PoolPosterior",
     "Posterior",
     "PosteriorName",
     "PosteriorRule",
+    "SummedPosterior",
+    "SummedRegression",
     "choose",
     "costs",
     "one_vs_all",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core._types import Floats, Indices
+from core.histograms import CodedRows, RawRows
 from core.linalg import Operator, Predictor
 
 GOOD_RESIDUAL = 3e-9
@@ -144,5 +145,11 @@ def by_blocks(function: Callable[[Any], Floats], query: Any, size: int = BLOCK_R
     rows = query.shape[0] if table else len(query)
     if rows <= size:
         return function(query)
-    take = query.__getitem__ if table else query.take
-    return np.concatenate([function(take(np.arange(i, min(rows, i + size)))) for i in range(0, rows, size)])
+    return np.concatenate([function(between(query, i, min(rows, i + size))) for i in range(0, rows, size)])
+
+
+def between(query: Any, first: int, last: int) -> Any:
+    """Neighbouring rows of a query, without a copy where that is possible."""
+    if isinstance(query, CodedRows):
+        return query.between(first, last)
+    return query.take(np.arange(first, last)) if isinstance(query, RawRows) else query[first:last]

@@ -8,7 +8,7 @@ from core._types import Floats, Indices
 from core.histograms import CodedRows
 from core.linalg import Factor, HistogramOperator, gram
 from core.posterior.base import Posterior, by_blocks
-from core.posterior.pairs import pay_in_dual
+from core.posterior.pairs import PAIR_ROWS, pay_in_dual
 
 BLOCK_ROWS = 1024
 
@@ -38,7 +38,11 @@ class DualPosterior(Posterior):
 
     def _variance_by_pairs(self, query: CodedRows, operator: HistogramOperator) -> Floats:
         table = self._factor.quadratic(operator.level_cross())
-        return np.maximum(operator.diagonal(query) - operator.features(query).pair_sums(table), 0.0)
+        return by_blocks(
+            lambda rows: np.maximum(operator.diagonal(rows) - operator.features(rows).pair_sums(table), 0.0),
+            query,
+            PAIR_ROWS,
+        )
 
     def inverse_times(self, v: Floats) -> Floats:
         return self._factor.solve(v)

@@ -7,7 +7,7 @@ from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, LookupTable
 from core.posterior.base import Posterior, by_blocks
-from core.posterior.pairs import pay_in_level_space
+from core.posterior.pairs import PAIR_ROWS, pay_in_level_space
 
 
 class LevelPosterior(Posterior):
@@ -46,7 +46,11 @@ class LevelPosterior(Posterior):
     def _variance_by_pairs(self, query: CodedRows) -> Floats:
         order = self._feature[self.operator.levels.order]
         inverse = self._space.factor.inverse().T[np.ix_(order, order)].T  # symmetric; fast along its memory
-        return np.maximum(self.operator.features(query).quadratics(inverse), 0.0)
+        table = self.operator.features().pair_table(inverse)
+        return np.maximum(
+            by_blocks(lambda rows: self.operator.features(rows).pair_sums(table), query, PAIR_ROWS),
+            0.0,
+        )
 
     def covariance(self, query: RawRows | CodedRows) -> LookupTable:
         """As in the protocol; of values between two levels, what lies within the same gap is left out."""

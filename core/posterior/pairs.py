@@ -10,6 +10,7 @@ from core.histograms import CodedRows
 from core.linalg import HistogramOperator
 from core.posterior.speed import ENTRY, GATHER, LOOKUP, SOLVE
 
+PAIR_ROWS = 1 << 18  # rows at a time, so that what is made of their codes stays small
 MAX_MEMORY = 1.5 * 2**30  # bytes, besides what the posterior holds
 
 

@@ -1,5 +1,6 @@
 """The pool posterior: mean and variance of every pool item, exact, one gather per label (design, section 5)."""
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Any, Self
 
@@ -7,8 +8,10 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.histograms import CodedRows
-from core.linalg import Factor
-from core.posterior.base import Posterior
+from core.linalg import Factor, Predictor
+from core.posterior.base import Posterior, between
+
+BLOCK_ENTRIES = 1 << 24  # of covariances at a time
 
 
 class PoolPosterior:
@@ -47,9 +50,13 @@ class PoolPosterior:
         function = posterior.covariance(query)
         own = function(query) + np.diag(noise)
         factor = Factor(len(own), lambda out: np.copyto(out[: len(own), : len(own)], own))
-        halves = factor.half_solve(function(self._rows).T, overwrite=True)
-        self._add_to_mean(halves.T, factor.half_solve(targets - posterior.means(query)))
-        self.variance = np.maximum(self.variance - np.einsum("rm,rm->m", halves, halves), 0.0)
+        changes = factor.half_solve(targets - posterior.means(query))
+        self._begin_change()
+        for part, covariance in self._blocks(function, len(own)):
+            halves = factor.half_solve(covariance.T, overwrite=True)
+            self.mean[part] += halves.T @ changes
+            self.variance[part] -= np.einsum("rm,rm->m", halves, halves)
+        np.maximum(self.variance, 0.0, out=self.variance)
 
     def forget(self, posterior: Posterior, index: int) -> None:
         """A learnt row is about to be removed."""
@@ -57,14 +64,18 @@ class PoolPosterior:
         function = posterior.influence(index)
         scale = posterior.noise[index] - float(function(row)[0, 0])
         surprise = posterior.targets[[index]] - posterior.means(row)
-        covariance = function(self._rows)
-        self._add_to_mean(covariance / -scale, surprise)
-        self.variance = np.maximum(self.variance + covariance[:, 0] ** 2 / scale, 0.0)
+        self._begin_change()
+        for part, covariance in self._blocks(function, 1):
+            self.mean[part] += (covariance / -scale) @ surprise
+            self.variance[part] += covariance[:, 0] ** 2 / scale
+        np.maximum(self.variance, 0.0, out=self.variance)
 
     def relabel(self, posterior: Posterior, index: int, target: Floats) -> None:
         """A learnt row is about to get another target: the mean moves, the variance does not."""
-        influence = posterior.influence(index)(self._rows)
-        self._add_to_mean(influence / posterior.noise[index], (target - posterior.targets[index])[None])
+        change = (target - posterior.targets[index])[None]
+        self._begin_change()
+        for part, influence in self._blocks(posterior.influence(index), 1):
+            self.mean[part] += (influence / posterior.noise[index]) @ change
 
     def retarget(self, posterior: Posterior) -> None:
         """All targets were replaced (a new class): means again, by one gather."""
@@ -90,8 +101,13 @@ class PoolPosterior:
         self.mean = np.delete(self.mean, rows, axis=0)
         self.variance = np.delete(self.variance, rows)
 
-    def _add_to_mean(self, shares: Floats, changes: Floats) -> None:
+    def _begin_change(self) -> None:
         # New arrays, not changed ones: whoever holds the last state keeps it.
-        mean = shares @ changes
-        mean += self.mean
-        self.mean = mean
+        self.mean, self.variance = self.mean.copy(), self.variance.copy()
+
+    def _blocks(self, function: Predictor, columns: int) -> Iterator[tuple[slice, Floats]]:
+        """The function of the pool, block by block: rows may be more than memory holds, and are read in one stream."""
+        step = max(1, BLOCK_ENTRIES // columns)
+        for first in range(0, len(self), step):
+            last = min(len(self), first + step)
+            yield slice(first, last), function(between(self._rows, first, last))

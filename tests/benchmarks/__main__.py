@@ -14,6 +14,7 @@ from functools import partial
 from tests.benchmarks import (
     compilation,
     encoders,
+    forest,
     learning,
     others,
     page,
@@ -35,6 +36,8 @@ SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
     ],
     "learning": [learning.variance, learning.tuning, learning.pool, learning.gp_loop],
     "encoders": [encoders.digits, encoders.scenes, encoders.messages],
+    "forest": [*(partial(forest.accuracy, name) for name in forest.SETS)],
+    "millions": [forest.millions, forest.streamed, forest.large_pool],
     "softmax": [softmax.words, softmax.many_classes],
     "service": [service.large_pool, service.throughput, service.restart],
     "page": [page.labelling],

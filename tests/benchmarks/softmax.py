@@ -7,7 +7,6 @@ loss, Brier score and calibration error of softmax, regression and logistic regr
 """
 
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from core.quality import Quality, error_reject_curve
 from core.settings import Settings
 from core.softmax import ClassTree, CrossValidation, Prior, Search, SoftmaxRegression, TreeScores, tune_prior
 from tests.benchmarks.data import word_histograms
-from tests.benchmarks.rows import Row, peak_memory, seconds, times
+from tests.benchmarks.rows import Row, peak_memory, seconds, spent, times
 
 HISTOGRAMS = ("reuters_r8", "scene15_bovw200")
 CALIBRATED = ("satimage", "letter", "pendigits", "shuttle", "adult", "spam", *HISTOGRAMS)
@@ -36,13 +35,6 @@ TUNE_ROWS = (700, 1600)  # of searches with RBF kernels: from every start, then 
 TREE_ROWS = ((800, 2500), (1200, 4000))  # to search with, to learn from
 ROWS = 1000
 TESTS = 4000
-
-
-def spent(run):
-    """Processor seconds: the machine may be shared."""
-    start = time.process_time()
-    result = run()
-    return time.process_time() - start, result
 
 
 def words(n=10_000):

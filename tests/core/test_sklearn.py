@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from core import GPHIKClassifier
+from core import GPHIKClassifier, GPHIKForestClassifier
 
 pytestmark = pytest.mark.jit
 
@@ -23,6 +23,8 @@ def checks():
         ({"likelihood": "softmax", "kernel": "rbf"}, {}),
     ]:
         yield from estimator_checks_generator(GPHIKClassifier(**settings), expected_failed_checks=expected, mark="skip")
+    for settings in ({}, {"leaf_size": 5}, {"kernel": "hik"}):
+        yield from estimator_checks_generator(GPHIKForestClassifier(n_trees=2, **settings), mark="skip")
 
 
 @pytest.mark.filterwarnings("ignore")  # the checks themselves warn

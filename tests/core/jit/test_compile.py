@@ -7,7 +7,7 @@ pytestmark = pytest.mark.jit
 
 USE = """
 import numpy as np
-from core import GPHIKClassifier, _jit
+from core import GPHIKClassifier, GPHIKForestClassifier, _jit
 ready = _jit.compile_all()
 rng = np.random.default_rng(0)
 for shape, levels in (((40, 5), "auto"), ((300, 250), None)):  # narrow and wide codes
@@ -22,6 +22,7 @@ for shape, levels in (((40, 5), "auto"), ((300, 250), None)):  # narrow and wide
     tuned.predict_variance(x, method="qrapu")
     if levels:
         GPHIKClassifier(posterior="levels", weights=np.ones(5), tune="loo", tune_weights=True).fit(x, y)
+GPHIKForestClassifier(leaf_size=20).fit(x, y).predict(x[:3])
 print(ready, _jit.compiled_signatures())
 """
 

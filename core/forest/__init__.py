@@ -1,0 +1,25 @@
+"""Random decision forests with Gaussian processes in their leaves (paper 004)."""
+
+from core.forest.forest import Forest, Mixture
+from core.forest.leaf import Leaf, Theory
+from core.forest.pool import ForestPool
+from core.forest.rows import RowStore
+from core.forest.tree import Tree, TreeRule, grow
+from core.forest.tuning import LEAF_SIZES, Candidate, LeavesTuned, tune_shared, validate
+
+__all__ = [
+    "LEAF_SIZES",
+    "Candidate",
+    "Forest",
+    "ForestPool",
+    "Leaf",
+    "LeavesTuned",
+    "Mixture",
+    "RowStore",
+    "Theory",
+    "Tree",
+    "TreeRule",
+    "grow",
+    "tune_shared",
+    "validate",
+]
