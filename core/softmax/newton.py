@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from core._types import Floats
 from core.softmax.joint import JointKernel
 from core.softmax.targets import Targets
+from core.softmax.uncertain import ConjugateSteps
 
 TOLERANCE = 1e-6
 MAX_STEPS = 100
@@ -97,11 +98,14 @@ def fit(
 ) -> Fit:
     """Minimise from given weights (and their latents K a, if known); `held` says which rows each problem learns.
 
-    Where labels are uncertain, each Newton step is the M step of a generalised EM with the E step of that moment: the
-    likelihood of the labels never falls, and the gradient that is to vanish is its own. `offset` is added to all
-    latents: what rows outside of this problem contribute.
+    Where labels are uncertain, each Newton step is the M step of a generalised EM with the E step of that moment, made
+    conjugate to the last: the likelihood of the labels never falls, and the gradient that is to vanish is its own.
+    `offset` is added to all latents: what rows outside of this problem contribute.
     """
     n, n_classes = targets.allowed.shape
+    if not targets.allowed.size:  # nothing is learnt
+        nothing = np.zeros((n, 1 if held is None else held.shape[1], n_classes))
+        return Fit(nothing, nothing, 0.0, 0, 0, converged=True)
     held = np.ones((n, 1), dtype=bool) if held is None else held
     learnt = held[:, :, None]
     a = np.zeros((n, held.shape[1], n_classes)) if weights is None else _centred(weights) * learnt
@@ -109,6 +113,7 @@ def fit(
     products = int(latents is None and bool(a.any()))
     first = targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes
     scale = np.maximum(np.sqrt(_dots(first * learnt, first * learnt)), 1e-12)
+    conjugate = ConjugateSteps(targets, learnt.astype(np.float64), offset) if len(targets.uncertain) else None
     for steps in range(max_steps + 1):
         pi = softmax(u + offset, axis=2)
         q = targets.expected(pi)
@@ -123,6 +128,10 @@ def fit(
         forcing = np.maximum(np.minimum(0.1, np.sqrt(left)), 0.3 * tolerance / np.maximum(left, tolerance))
         s, ks = curvature.solve(g, forcing * left * scale)
         products += curvature.products
+        if conjugate is not None:
+            step, move = conjugate(a, u, g, s, ks)
+            a, u = a + step, u + move
+            continue
         length = _line_search(u + offset, a, q, learnt, -s, -ks)[:, None]
         a, u = a - length * s, u - length * ks
     converged = not open_.any()
