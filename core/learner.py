@@ -15,7 +15,7 @@ from core.labelling import Labelling, Parameters, TrackRecord, nothing
 from core.nodes import Nodes, checked_name
 from core.pool_model import PoolModel, chosen
 from core.projection import PoolKernel
-from core.published import Published
+from core.published import Published, class_probabilities
 from core.queries import Pick
 from core.questions import AnyPool, ask, check_strategy
 from core.settings import Settings, as_table
@@ -188,6 +188,10 @@ class OnlineLearner:
         self.nodes = self.nodes.renamed(old, new)
         self.version += 1
 
+    def move_class(self, name: str, parent: str | None) -> None:
+        """Make a class a kind of another, or of none."""
+        self._change_nodes(self.nodes.moved(name, parent))
+
     def merge_classes(self, name: str, into: str) -> None:
         """Make the labels of one class those of another, and drop the first; what was a kind of it moves along."""
         self._change_nodes(self.nodes.merged(name, into), {name: into})
@@ -234,6 +238,10 @@ class OnlineLearner:
         """Posterior means (rows x M) and variances (rows) of rows that need not be items."""
         query = self._some_model.read(as_table(x))
         return self._labelled.moments(query)
+
+    def probabilities(self, mean: Floats, variance: Floats) -> Floats:
+        """Of the classes for such moments, rows x M."""
+        return class_probabilities(self.settings.likelihood, mean, variance + self.noise)
 
     def predict(self, x: Any) -> Indices:
         """Class numbers of rows that need not be items."""

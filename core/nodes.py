@@ -48,13 +48,13 @@ class Nodes:
             self._check_above(child)
 
     def _check_above(self, child: str) -> None:
-        node, levels = child, 1
-        while (node := self.parents.get(node, "")) and levels <= MOST_LEVELS:
-            if node == child:
-                raise ValueError(f"class {child!r} cannot be a kind of itself")
-            levels += 1
-        if levels > MOST_LEVELS:
-            raise ValueError(f"class {child!r} is too deep: a tree of classes may have {MOST_LEVELS} levels")
+        path = [child]
+        while parent := self.parents.get(path[-1]):
+            if parent in path:
+                raise ValueError(f"class {parent!r} cannot be a kind of itself")
+            path.append(parent)
+            if len(path) > MOST_LEVELS:
+                raise ValueError(f"class {child!r} is too deep: a tree of classes may have {MOST_LEVELS} levels")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -93,6 +93,12 @@ class Nodes:
 
         parents = {call(child): call(parent) for child, parent in self.parents.items()}
         return Nodes(tuple(map(call, self.given)), parents)
+
+    def moved(self, name: str, parent: str | None) -> "Nodes":
+        """With another parent for one name, or none."""
+        self.number(name)
+        parents = {child: above for child, above in self.parents.items() if child != name}
+        return Nodes(self.given, parents if parent is None else {**parents, name: parent})
 
     def merged(self, name: str, into: str) -> "Nodes":
         """Without a name: what was a kind of it is a kind of the other.

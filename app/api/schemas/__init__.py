@@ -62,9 +62,10 @@ from app.api.schemas.labels import (
 )
 from app.api.schemas.model import Advice, ModelAnswer, Prediction, Predictions, PredictRows, Train
 from app.api.schemas.projects import (
+    ClassChange,
     ClassesAnswer,
-    ClassName,
     MergeInto,
+    NewClass,
     NewProject,
     ProjectAnswer,
     ProjectChange,
@@ -79,8 +80,8 @@ __all__ = [
     "CardAnnotator",
     "CardTraining",
     "Channel",
+    "ClassChange",
     "ClassCounts",
-    "ClassName",
     "ClassesAnswer",
     "CurvePoint",
     "Data",
@@ -113,6 +114,7 @@ __all__ = [
     "ModelAnswer",
     "ModelCard",
     "Name",
+    "NewClass",
     "NewItems",
     "NewKey",
     "NewLabels",
