@@ -7,6 +7,7 @@ import { loadStyle } from "../styles.js";
 import { classField } from "./class_field.js";
 
 const NAMES = { image: ["picture"], text: ["text"], table: ["row"], vectors: ["vector"], sets: ["set of vectors", "sets of vectors"] };
+const TREE = { settings: { likelihood: "softmax" } }; // what knows trees of classes
 const SHOWN = 20; // broken files that are listed
 
 export async function show(place, page, given) {
@@ -30,7 +31,7 @@ export async function show(place, page, given) {
     h("div.row", button, drop),
   );
   let isReading = true;
-  let field = classField(project.classes);
+  let field = classField(project);
   classes.replaceChildren(field.element);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -51,8 +52,8 @@ export async function show(place, page, given) {
     isReading = false;
     const { found } = job.result;
     reading.replaceChildren(...describe(job.result));
-    if (!field.names.length && found?.labels?.length) {
-      field = classField(found.labels);
+    if (!field.classes.length && found?.labels?.length) {
+      field = classField({ classes: found.labels });
       classes.replaceChildren(field.element);
     }
     ownRow.hidden = !(found?.labels?.length && page.file);
@@ -65,10 +66,11 @@ export async function show(place, page, given) {
     button.disabled = true;
     try {
       const wanted = name.value.trim();
-      if (wanted && wanted !== project.name) await call("PATCH", projectPath(project.id), { name: wanted });
+      const change = { ...(wanted && wanted !== project.name && { name: wanted }), ...(field.isTree && TREE) };
+      if (Object.keys(change).length) await call("PATCH", projectPath(project.id), change);
       const { classes: have } = await call("GET", projectPath(project.id));
-      for (const one of field.names.filter((one) => !have.includes(one)))
-        await call("POST", projectPath(project.id, "classes"), { name: one });
+      for (const one of field.classes.filter(({ name }) => !have.includes(name)))
+        await call("POST", projectPath(project.id, "classes"), one);
       if (own.checked) await takeLabels();
       page.go({ project: project.id, view: "label" });
     } finally {
