@@ -3,6 +3,7 @@
 import typer
 
 from app.commands import files, keys
+from app.commands.evaluate import evaluate
 from app.commands.serve import migrate_command, serve
 from app.commands.simulate import simulate
 
@@ -17,6 +18,7 @@ app.add_typer(keys.app, name="keys")
 app.command("import")(files.import_file)
 app.command("export")(files.export_labels)
 app.command()(simulate)
+app.command()(evaluate)
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ class Published:
         else:
             p = class_probabilities(self.likelihood, mean, noise)
             surprise = Targets.of(labels, self.nodes.tree).expected(p[:, None])[:, 0] - p
-            means = mean - surprise * (self.variance[items] / share)[:, None]
+            means = mean - surprise * (self.variance[items] / share * self.noise / noise)[:, None]
         return LeftOut(items, labels, means, noise / share, self.likelihood)
 
     def advice(self) -> list[Advice]:

@@ -2,21 +2,12 @@
 
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from app.commands.labelled_files import read_task
+from app.commands.plots import new_figure, save
 from core.simulation import Curve, Task, marks, simulate
-
-
-def load(file: Path, seed: int) -> Task:
-    """The file, or a sentence that says what is wrong with it."""
-    try:
-        return read_task(file, seed)
-    except (OSError, ValueError) as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def play(task: Task, names: list[str], budget: int, repeats: int, seed: int) -> list[Curve]:
@@ -42,16 +33,10 @@ def print_curves(curves: list[Curve], target: float) -> None:
 
 def plot_curves(curves: list[Curve], path: Path, title: str) -> None:
     """As a picture."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise typer.BadParameter("--plot needs the extra: pip install 'asknext[plots]'") from error
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = new_figure(7, 4.5)
     axes = figure.add_subplot(title=title, xlabel="labels", ylabel="test accuracy")
     for curve in curves:
         mean, spread = curve.accuracy.mean(axis=0), curve.accuracy.std(axis=0)
         axes.plot(curve.labels, mean, label=curve.strategy)
         axes.fill_between(curve.labels, mean - spread, mean + spread, alpha=0.15)
-    axes.legend()
-    axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=120)
+    save(figure, path)

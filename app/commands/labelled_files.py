@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from sklearn.datasets import load_svmlight_file
 
 from core.checks import check_finite
@@ -13,7 +14,15 @@ from core.simulation import Task
 TEST_SHARE = 0.3
 
 
-def read_task(path: Path, seed: int = 0) -> Task:
+def load(path: Path, seed: int, test_share: float = TEST_SHARE) -> Task:
+    """The file for a command, or a sentence that says what is wrong with it."""
+    try:
+        return read_task(path, seed, test_share)
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def read_task(path: Path, seed: int = 0, test_share: float = TEST_SHARE) -> Task:
     """A pool and a test set; what comes without a test set is split at random, by the seed."""
     x, y, x_test, y_test = _read(path)
     _check(path, x, y)
@@ -23,7 +32,7 @@ def read_task(path: Path, seed: int = 0) -> Task:
             raise ValueError(f"{path}: {x.shape[1]} columns to learn from, {x_test.shape[1]} to test on")
     if x_test is None:
         order = np.random.default_rng(seed).permutation(len(y))
-        test, pool = np.split(order, [int(TEST_SHARE * len(y))])
+        test, pool = np.split(order, [max(int(test_share * len(y)), 1)])
         x, y, x_test, y_test = x[pool], y[pool], x[test], y[test]
     classes = np.unique(np.concatenate([y, y_test]))
     return Task(x, np.searchsorted(classes, y), x_test, np.searchsorted(classes, y_test), len(classes))

@@ -5,6 +5,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from app.commands.plots import check_folder
 from app.services.strategies import Strategy
 
 STRATEGIES = get_args(Strategy)
@@ -26,11 +27,11 @@ def simulate(
     unknown = [name for name in names if name not in STRATEGIES]
     if unknown:
         raise typer.BadParameter(f"no strategy {unknown}; there are {', '.join(STRATEGIES)}")
-    if plot is not None and not plot.resolve().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder for {plot}")
+    check_folder(plot)
     from app.commands import curves  # noqa: PLC0415 - seconds, which --help need not wait for
+    from app.commands.labelled_files import load  # noqa: PLC0415
 
-    found = curves.play(curves.load(file, seed), names, budget, repeats, seed)
+    found = curves.play(load(file, seed), names, budget, repeats, seed)
     curves.print_curves(found, target)
     if plot is not None:
         curves.plot_curves(found, plot, file.stem)

@@ -29,10 +29,17 @@ class SoftmaxClasses(SoftmaxRegression):
     name = "softmax"
 
     def __init__(
-        self, operator: Operator, labels: Indices, tree: ClassTree, *, noise: float, max_memory: float = np.inf
+        self,
+        operator: Operator,
+        labels: Indices,
+        tree: ClassTree,
+        *,
+        noise: float,
+        counts: Floats | None = None,
+        max_memory: float = np.inf,
     ) -> None:
         self._max_memory = max_memory
-        super().__init__(operator, labels, scaled_prior(tree, operator.kernel, noise))
+        super().__init__(operator, labels, scaled_prior(tree, operator.kernel, noise), counts=counts)
 
     def tune(self, *, weights: bool = False) -> TunedPrior:
         """Find hyperparameters by cross-validation, from where they are, and use them."""
@@ -53,7 +60,7 @@ class SoftmaxClasses(SoftmaxRegression):
         theta += [name for name in kernel.names if name == "gamma" or (weights and name.startswith("weight"))]
         rows = np.unique(np.linspace(0, len(self.labels) - 1, SAMPLE_ROWS).astype(np.int64))
         sampled = self.operator if len(rows) == len(self.labels) else self.operator.only(rows)
-        criterion = CrossValidation(sampled, self.labels[rows], prior)
+        criterion = CrossValidation(sampled, self.labels[rows], prior, counts=self.counts[rows])
         tie: Tie = "shared" if prior.tree.is_flat else "depth"
         search = replace(Search.of(prior, tie, theta=tuple(theta)), most=most)
         return tune_prior(criterion, prior, search, on_step=on_step)

@@ -11,8 +11,9 @@ from scipy.special import softmax
 from core._types import Floats, Indices
 from core.kernels import Kernel
 from core.linalg import Operator
+from core.softmax.curvature import Curvature
 from core.softmax.joint import JointKernel
-from core.softmax.newton import Curvature, fit
+from core.softmax.newton import fit
 from core.softmax.prior import Prior, PriorGradient
 from core.softmax.targets import Targets
 
@@ -23,19 +24,30 @@ Tie = Literal["shared", "depth", "branch", "node"]
 
 
 class CrossValidation:
-    """Mean of -log P(label) over rows, each predicted by a model of the other folds.
+    """Mean of -log P(label) over rows, each predicted by a model of the other folds; rows count as they do in fits.
 
-    The folds are fitted side by side on the one operator, with weights of zero where a row is left out: so one product
-    serves them all and gives the predictions, too. Rows that are labelled with inner nodes take no part. Each
+    The folds are fitted side by side on the one operator, and a row counts for nothing where it is left out: so one
+    product serves them all and gives the predictions, too. Rows that are labelled with inner nodes take no part. Each
     evaluation starts from the weights of the last.
     """
 
-    def __init__(self, operator: Operator, labels: Indices, prior: Prior, *, folds: int = FOLDS, seed: int = 0) -> None:
+    def __init__(
+        self,
+        operator: Operator,
+        labels: Indices,
+        prior: Prior,
+        *,
+        counts: Floats | None = None,
+        folds: int = FOLDS,
+        seed: int = 0,
+    ) -> None:
         certain = np.flatnonzero(labels < prior.tree.n_classes)
         self._operator = operator if len(certain) == len(labels) else operator.only(certain)
         self._targets = Targets.of(labels[certain], prior.tree)
         fold = _folds(labels[certain], min(folds, len(certain)), np.random.default_rng(seed))
-        self._left_out = fold[:, None] == np.arange(fold.max(initial=0) + 1)
+        left_out = fold[:, None] == np.arange(fold.max(initial=0) + 1)
+        self._counts = np.ones(len(certain)) if counts is None else counts[certain]
+        self._left_out, self._learnt = (self._counts[:, None] * part for part in (left_out, ~left_out))
         self._weights: Floats | None = None
 
     def __len__(self) -> int:
@@ -44,19 +56,18 @@ class CrossValidation:
     def __call__(self, prior: Prior, *, gradient: bool = True) -> tuple[float, PriorGradient | None]:
         """The criterion for this prior, with its gradient if asked for."""
         joint = JointKernel(self._operator, prior)
-        held, out = ~self._left_out, self._left_out[:, :, None]
-        found = fit(joint, self._targets, held, self._weights, tolerance=TOLERANCE)
+        found = fit(joint, self._targets, self._learnt, self._weights, tolerance=TOLERANCE)
         if found.converged:
             self._weights = found.weights
-        n = len(self)
-        value = float((self._targets.losses(found.latents) * self._left_out).sum() / n)
+        total = self._counts.sum()
+        value = float((self._targets.losses(found.latents) * self._left_out).sum() / total)
         if not gradient:
             return value, None
         # d = sum over folds of a^T dK f with f = (I + W K)^-1 (pi - y), pi - y of the rows left out, W of the others.
         pi = softmax(found.latents, axis=2)
-        errors = (pi - self._targets.expected(pi)) * out / n
+        errors = (pi - self._targets.expected(pi)) * self._left_out[:, :, None] / total
         size = np.sqrt(np.einsum("nqc,nqc->q", errors, errors))
-        f, _ = Curvature(joint, pi, held).solve(errors, TOLERANCE * size)
+        f, _ = Curvature(joint, pi, self._learnt).solve(errors, TOLERANCE * size)
         return value, joint.gradient(found.weights, f)
 
 
@@ -154,10 +165,10 @@ def tune_prior(
 ) -> TunedPrior:
     """L-BFGS on the logarithms, from where the prior is. `on_step` is called before each evaluation."""
     best: TunedPrior | None = None
-    count = 0
+    count, scale = 0, 0.0
 
     def evaluate(logs: Floats) -> tuple[float, Floats]:
-        nonlocal best, count
+        nonlocal best, count, scale
         on_step()
         count += 1
         prior = search.at(start, logs)
@@ -165,10 +176,12 @@ def tune_prior(
         assert by is not None
         if best is None or value < best.value:
             best = TunedPrior(prior, value, count)
-        # Summed over rows, since the first step of the search has the size of the gradient.
-        return value * len(criterion), search.gradient(prior, by) * len(criterion)
+        slope = search.gradient(prior, by)
+        # In a box the first step of L-BFGS-B is the gradient itself: no longer than 1 here, a factor of e in all.
+        scale = scale or 1.0 / max(float(np.linalg.norm(slope)), 1.0 / len(criterion))
+        return value * scale, slope * scale
 
-    options = {"maxiter": max_rounds, "ftol": 1e-5, "gtol": 1e-3}
+    options = {"maxiter": max_rounds, "ftol": 1e-4, "gtol": 1e-3}
     bounds = search.bounds(start)
     minimize(evaluate, search.logs(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     assert best is not None

@@ -1,5 +1,6 @@
 """The covariance of all class functions at all rows, as products."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,8 @@ from core._types import Floats, Indices
 from core.linalg import Operator, Predictor
 from core.softmax.prior import Prior, PriorGradient
 from core.softmax.tree import ClassTree
+
+Apply = Callable[[int, Floats], Floats]  # the number of a kernel and columns
 
 
 class JointKernel:
@@ -30,22 +33,32 @@ class JointKernel:
 
     def product(self, v: Floats) -> Floats:
         """K v."""
-        prior = self.prior
-        return np.asarray(self._mixed(v) + prior.intercept * v.sum(axis=0) + prior.noise * v)
+        return np.asarray(self._mixed(v, self._one_product) + self._constant(v, axis=0) + self.prior.noise * v)
 
-    def _mixed(self, v: Floats) -> Floats:
-        tree, variances = self.prior.tree, self.prior.variances
+    def columns(self, rows: Indices) -> "Columns":
+        """K(X, rows) for few rows, without the independent parts."""
+        return Columns(self, tuple(op.cross(op.own(rows)) for op in self.operators))
+
+    def _one_product(self, number: int, v: Floats) -> Floats:
+        return self.operators[number].product(v.reshape(len(v), -1)).reshape(v.shape)
+
+    def _constant(self, v: Floats, axis: int) -> Floats:
+        """Of the intercepts."""
+        return np.asarray(self.prior.intercept * v.sum(axis=axis, keepdims=True))
+
+    def _mixed(self, v: Floats, apply: Apply) -> Floats:
+        """`apply` with the kernel of each node, mixed as the tree has it; ... x C."""
+        return self.prior.tree.to_classes(self._by_node(v, apply) * self.prior.variances)
+
+    def _by_node(self, v: Floats, apply: Apply) -> Floats:
+        """`apply` with the kernel of each node to the sum of the classes under it; ... x P."""
+        tree = self.prior.tree
         if len(self.operators) == 1:
-            product = self.operators[0].product(v.reshape(len(v), -1)).reshape(v.shape)
-            return tree.to_classes(tree.to_nodes(product) * variances)
-        return tree.to_classes(self._by_node(tree.to_nodes(v)) * variances)
-
-    def _by_node(self, v: Floats) -> Floats:
-        """k_p(X, X) v_p for each node p; n x q x P."""
-        out = np.empty_like(v)
-        for operator, nodes in zip(self.operators, self._nodes(), strict=True):
-            columns = v[:, :, nodes]
-            out[:, :, nodes] = operator.product(columns.reshape(len(v), -1)).reshape(columns.shape)
+            return tree.to_nodes(apply(0, v))
+        nodes = tree.to_nodes(v)
+        parts = [apply(number, nodes[..., own]) for number, own in enumerate(self._nodes())]
+        out = np.empty((*parts[0].shape[:-1], len(tree)))
+        out[..., np.concatenate(self._nodes())] = np.concatenate(parts, axis=-1)
         return out
 
     def _nodes(self) -> list[Indices]:
@@ -81,11 +94,7 @@ class JointKernel:
     def gradient(self, e: Floats, f: Floats) -> PriorGradient:
         """Of the sum over problems of e^T K f by the prior's parameters: products do not grow with their number."""
         prior, tree = self.prior, self.prior.tree
-        if len(self.operators) == 1:
-            product = self.operators[0].product(f.reshape(len(f), -1)).reshape(f.shape)
-            by_node = tree.to_nodes(product)
-        else:
-            by_node = self._by_node(tree.to_nodes(f))
+        by_node = self._by_node(f, self._one_product)
         e_nodes, f_nodes = tree.to_nodes(e), tree.to_nodes(f)
         variances = np.einsum("nqp,nqp->p", e_nodes, by_node)
         thetas = tuple(
@@ -96,6 +105,29 @@ class JointKernel:
             for op, nodes in zip(self.operators, self._nodes(), strict=True)
         )
         return PriorGradient(variances, thetas, float(np.vdot(e.sum(axis=0), f.sum(axis=0))), float(np.vdot(e, f)))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of K that belong to k rows: what these rows and all n tell each other."""
+
+    joint: JointKernel
+    kernels: tuple[Floats, ...]  # n x k for each kernel
+
+    def above(self, n: int) -> "Columns":
+        """Their first n rows."""
+        return Columns(self.joint, tuple(kernel[:n] for kernel in self.kernels))
+
+    def spread(self, w: Floats) -> Floats:
+        """K(X, rows) w for ... x k x C; ... x n x C."""
+        return self._mixed(w, lambda number, part: np.matmul(self.kernels[number], part))
+
+    def collect(self, v: Floats) -> Floats:
+        """K(rows, X) v for ... x n x C; ... x k x C."""
+        return self._mixed(v, lambda number, part: np.matmul(self.kernels[number].T, part))
+
+    def _mixed(self, v: Floats, apply: Apply) -> Floats:
+        return self.joint._mixed(v, apply) + self.joint._constant(v, axis=-2)
 
 
 @dataclass(frozen=True, eq=False)

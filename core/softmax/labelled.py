@@ -126,14 +126,14 @@ class LabelledSoftmax:
         self.mean = np.concatenate([self.mean, self.means(self.rows(np.arange(first, len(self))))])
 
     def learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
-        """Items without a label get these node numbers."""
-        self.model.add(self.rows(items), numbers)
+        """Items without a label get these node numbers; one that is doubted counts for less."""
+        self.model.add(self.rows(items), numbers, counts=1.0 / doubts)
         self.spread.learn(items, np.zeros_like(numbers), doubts)
         self.see()
 
     def learn_unseen(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """The same without the pool: refresh it when all is known."""
-        self.model.add(self.rows(items), numbers)
+        self.model.add(self.rows(items), numbers, counts=1.0 / doubts)
         self.spread.learn_unseen(items, np.zeros_like(numbers), doubts)
 
     def forget(self, item: int) -> None:
@@ -197,7 +197,7 @@ class LabelledSoftmax:
         known = rows.take(learnt) if isinstance(rows, CodedRows) else rows[learnt]
         for operator in (self.model.operator, regression.operator):
             operator.append(known)
-        self.model.labels = arrays["labels"]
+        self.model.labels, self.model.counts = arrays["labels"], 1.0 / arrays["factors"]
         regression.labels, regression.factors = np.zeros_like(learnt), arrays["factors"]
         pool = PoolPosterior.of(rows, np.zeros((len(rows), 1)), arrays["variance"])
         self.spread = LabelledPool(regression, pool, learnt.tolist())

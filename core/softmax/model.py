@@ -11,29 +11,46 @@ from scipy.special import softmax
 from core._types import Floats, Indices
 from core.histograms import LevelTable
 from core.linalg import HistogramOperator, Operator
-from core.softmax.joint import JointKernel, Latents
-from core.softmax.newton import TOLERANCE, Fit, fit
+from core.softmax.joint import Columns, JointKernel, Latents
+from core.softmax.newton import TOLERANCE, Fit, downhill, fit
 from core.softmax.prior import Prior
+from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
 from core.softmax.tree import ClassTree
+
+FEW = 32  # rows whose columns of K are computed when they change
 
 
 class SoftmaxRegression:
     """One function a class (a sum of functions along its path in a tree) over the rows of an operator.
 
-    A label is a class number, or the number of an inner node: "one of these". Every change solves again from the last
-    weights, and leaves what a fresh fit would give.
+    A label is a class number, or the number of an inner node: "one of these". The likelihood of a row is taken to the
+    power of its count: less than 1 where the annotator may be wrong. Every change solves again from the last weights,
+    and leaves what a fresh fit would give.
     """
 
     solution: Fit
     _joint: JointKernel
+    _past: Subspace | None = None
 
-    def __init__(self, operator: Operator, labels: Indices, prior: Prior, *, tolerance: float = TOLERANCE) -> None:
+    def __init__(
+        self,
+        operator: Operator,
+        labels: Indices,
+        prior: Prior,
+        *,
+        counts: Floats | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> None:
         self.operator = _under(operator, prior)
         self.labels = labels  # n, node numbers
+        self.counts = np.ones(len(labels)) if counts is None else counts  # n, weight of each row's likelihood
         self.prior = prior
         self.tolerance = tolerance
         self._fit(None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_past": None}
 
     @property
     def tree(self) -> ClassTree:
@@ -49,49 +66,77 @@ class SoftmaxRegression:
         """n x C."""
         return np.asarray(self.solution.weights[:, 0])
 
-    def add(self, query: Any, labels: Indices, renumber: Indices | None = None, tree: ClassTree | None = None) -> None:
+    @property
+    def _latents(self) -> Floats:
+        return np.asarray(self.solution.latents[:, 0])
+
+    def add(
+        self,
+        query: Any,
+        labels: Indices,
+        renumber: Indices | None = None,
+        tree: ClassTree | None = None,
+        counts: Floats | None = None,
+    ) -> None:
         """Learn more rows; where the tree grows, `renumber` gives the old nodes their new numbers."""
         self.operator.check(query)
         with self.all_or_nothing():
-            other = self._is_other(renumber, tree)
-            weights, n = self._renumbered(renumber, tree), len(self.labels)
-            before = JointKernel(self.operator, self.prior).predictor(weights) if other else self.predictor
-            latents = before(query)
+            (weights, latents), n = self._in_tree(renumber, tree), len(self.labels)
             self.labels = np.concatenate([self.labels, labels])
+            self.counts = np.concatenate([self.counts, np.ones(len(labels)) if counts is None else counts])
             self.operator.append(query)
-            new = JointKernel(self.operator.only(np.arange(n, len(self.labels))), self.prior)
-            # What the new rows would make of their labels alone is a better start than nothing.
-            alone = fit(new, Targets.of(labels, self.tree), offset=latents[:, None], tolerance=1e-2).weights[:, 0]
-            known = None
-            if not other:
-                moved = new.predictor(alone)(self.operator.own(np.arange(len(self.labels))))
-                known = moved + np.concatenate([self.solution.latents[:, 0], latents + self.prior.noise * alone])
-            self._fit(np.concatenate([weights, alone]), known)
+            new = np.arange(n, len(self.labels))
+            weights = np.concatenate([weights, np.zeros((len(labels), self.n_classes))])
+            if latents is None or len(new) > FEW:
+                self._fit(weights)
+                return
+            columns = JointKernel(self.operator, self.prior).columns(new)
+            old = columns.above(n)
+            latents = np.concatenate([latents, old.collect(weights[:n])])
+            if self._past is not None:
+                self._past.grow(old.collect(self._past.by_row()[0]))
+            self._fit(*self._refitted(new, columns, weights, latents))
 
     def remove(self, rows: Indices) -> None:
         """Forget rows; the others move up."""
         with self.all_or_nothing():
-            weights = np.delete(self.weights, rows, axis=0)
-            self.labels = np.delete(self.labels, rows)
+            weights, latents = self.weights, None
+            if len(rows) <= FEW:
+                columns = self._joint.columns(rows)
+                latents = np.delete(self._latents - columns.spread(weights[rows]), rows, axis=0)
+                if self._past is not None:
+                    self._past.shrink(rows, columns.spread)
+            self.labels, self.counts = np.delete(self.labels, rows), np.delete(self.counts, rows)
             self.operator.remove(rows)
-            self._fit(weights)
+            self._fit(np.delete(weights, rows, axis=0), latents)
 
-    def relabel(self, labels: Indices, renumber: Indices | None = None, tree: ClassTree | None = None) -> None:
-        """Give all rows these labels, perhaps in a tree that has grown."""
+    def relabel(
+        self,
+        labels: Indices,
+        renumber: Indices | None = None,
+        tree: ClassTree | None = None,
+        counts: Floats | None = None,
+    ) -> None:
+        """Give all rows these labels, perhaps in a tree that has grown, and perhaps other counts."""
         with self.all_or_nothing():
-            other = self._is_other(renumber, tree)
-            weights = self._renumbered(renumber, tree)
-            self.labels = labels
-            self._fit(weights, None if other else self.solution.latents[:, 0])
+            weights, latents = self._in_tree(renumber, tree)
+            counts = self.counts if counts is None else counts
+            changed = np.flatnonzero((labels != self.labels) | (counts != self.counts))
+            self.labels, self.counts = labels, counts
+            if latents is not None and 0 < len(changed) <= FEW:
+                columns = JointKernel(self.operator, self.prior).columns(changed)
+                weights, latents = self._refitted(changed, columns, weights, latents)
+            self._fit(weights, latents)
 
     def reset(self, prior: Prior) -> None:
         """Another prior for the same rows and labels; its fit starts from these weights."""
         weights = self.weights
-        self.operator, self.prior = _under(self.operator, prior), prior
+        self.operator, self.prior, self._past = _under(self.operator, prior), prior, None
         self._fit(weights)
 
     def refit(self, weights: Floats | None = None) -> None:
         """Solve from scratch, or from these weights (n x C)."""
+        self._past = None
         self._fit(weights)
 
     def follow_levels(self, levels: LevelTable) -> None:
@@ -103,13 +148,12 @@ class SoftmaxRegression:
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Take everything back when a change fails half-way."""
-        before, rows = (self.labels, self.prior, self.solution, self._joint), self.operator.checkpoint()
+        before, rows = self.__dict__.copy(), self.operator.checkpoint()
         try:
             yield
         except Exception:
-            self.labels, self.prior, self.solution, self._joint = before
+            self.__dict__ = {**before, "_past": None}
             self.operator.restore(rows)
-            self._forget_predictions()
             raise
 
     def latents(self, query: Any, *, quantised: bool = False) -> Floats:
@@ -128,38 +172,62 @@ class SoftmaxRegression:
     def objective(self) -> float:
         """-log likelihood of the labels plus the penalty."""
         u, a = self.solution.latents, self.solution.weights
-        return float(Targets.of(self.labels, self.tree).losses(u).sum() + np.vdot(a, u) / 2)
+        losses = Targets.of(self.labels, self.tree).losses(u)
+        return float((self.counts[:, None] * losses).sum() + np.vdot(a, u) / 2)
+
+    def _refitted(self, rows: Indices, columns: Columns, weights: Floats, latents: Floats) -> tuple[Floats, Floats]:
+        """Weights and latents when these rows alone make the best of their labels: a better start than none."""
+        few, own = JointKernel(self.operator.only(rows), self.prior), weights[rows]
+        others = latents[rows] - few.product(own[:, None])[:, 0]
+        targets = Targets.of(self.labels[rows], self.tree)
+        counts = self.counts[rows, None]
+        alone = fit(few, targets, counts, own[:, None], offset=others[:, None], tolerance=1e-2).weights[:, 0]
+        step = np.zeros_like(weights)
+        step[rows] = alone - own
+        moved = columns.spread(alone - own) + self.prior.noise * step
+        # As far as it is good for the other rows, too.
+        targets = Targets.of(self.labels, self.tree)
+        length = downhill(targets, self.counts[:, None], *(v[:, None] for v in (weights, latents, step, moved)))
+        return weights + length * step, latents + length * moved
 
     def _fit(self, weights: Floats | None, latents: Floats | None = None) -> None:
         """From these weights, whose latents may be known."""
         self._forget_predictions()
         self._joint = JointKernel(self.operator, self.prior)
+        if self._past is None or self._past.shape != (len(self.labels), self.n_classes):
+            self._past = Subspace(len(self.labels), self.n_classes)
         targets = Targets.of(self.labels, self.tree)
         start, known = (None if part is None else part[:, None] for part in (weights, latents))
-        self.solution = fit(self._joint, targets, weights=start, latents=known, tolerance=self.tolerance)
+        self.solution = fit(
+            self._joint, targets, self.counts[:, None], start, known, past=self._past, tolerance=self.tolerance
+        )
 
     def _forget_predictions(self) -> None:
         for name in ("predictor", "posterior"):
             self.__dict__.pop(name, None)
 
-    def _is_other(self, renumber: Indices | None, tree: ClassTree | None) -> bool:
-        """Whether the nodes are no longer the same, so that latents must be computed anew."""
-        if renumber is None or tree is None:
-            return False
-        same = np.array_equal(tree.parents, self.tree.parents) and np.array_equal(renumber, np.arange(len(tree)))
-        return not same
+    def _in_tree(self, renumber: Indices | None, tree: ClassTree | None) -> tuple[Floats, Floats | None]:
+        """Take the tree in place of the old one; weights, and latents if they are known, by its classes.
 
-    def _renumbered(self, renumber: Indices | None, tree: ClassTree | None) -> Floats:
-        """Take the tree in place of the old one; the old weights by its classes."""
-        if renumber is None or tree is None:
-            return self.weights
-        weights = np.zeros((len(self.labels), tree.n_classes))
-        old = renumber[: self.n_classes]
+        A new class without relatives leaves the functions of the others alone; otherwise all must be computed anew.
+        """
+        weights, latents = self.weights, self._latents
+        if renumber is None or tree is None or self._is_same(renumber, tree):
+            return weights, latents
+        old, flat = renumber[: self.n_classes], self.tree.is_flat and tree.is_flat
         kept = old < tree.n_classes  # a class may become an inner node
-        weights[:, old[kept]] = self.weights[:, kept]
+        wide = np.zeros((2, len(weights), tree.n_classes))
+        wide[:, :, old[kept]] = np.stack([weights, latents])[:, :, kept]
+        if not flat:
+            self._past = None
+        elif self._past is not None:
+            self._past.renumber(old, tree.n_classes)
         self.labels = renumber[self.labels]
         self.prior = self.prior.with_tree(tree, renumber)
-        return weights
+        return wide[0], wide[1] if flat else None
+
+    def _is_same(self, renumber: Indices, tree: ClassTree) -> bool:
+        return np.array_equal(tree.parents, self.tree.parents) and np.array_equal(renumber, np.arange(len(tree)))
 
 
 def _under(operator: Operator, prior: Prior) -> Operator:

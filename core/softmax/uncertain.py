@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import softmax
 
 from core._types import Floats
+from core.softmax.curvature import dots, ratio
 from core.softmax.targets import Targets
 
 FLAT = 0.05  # share of its slope that a line search may leave
@@ -23,13 +24,13 @@ class ConjugateSteps:
 
     def __call__(self, a: Floats, u: Floats, g: Floats, s: Floats, ks: Floats) -> tuple[Floats, Floats]:
         """How a and u = K a change, by the gradient g there and the Newton step -s with -K s."""
-        fall = _dots(g, ks)
+        fall = dots(g, ks)
         d, kd = s, ks
         if self._last is not None:
             before, d_last, kd_last, fall_last = self._last
-            turn = np.maximum(_ratio(fall - _dots(before, ks), fall_last), 0.0)[:, None]
+            turn = np.maximum(ratio(fall - dots(before, ks), fall_last), 0.0)[:, None]
             d, kd = s + turn * d_last, ks + turn * kd_last
-            uphill = (_dots(g, kd) <= 0.0)[:, None]
+            uphill = (dots(g, kd) <= 0.0)[:, None]
             d, kd = np.where(uphill, s, d), np.where(uphill, ks, kd)
         self._last = g, d, kd, fall
         length = self._search(a, u, -d, -kd)[:, None]
@@ -42,14 +43,14 @@ class ConjugateSteps:
         for _ in range(MAX_TRIALS):
             pi = softmax(u + self._offset + length[:, None] * kd, axis=2)
             q = self._targets.expected(pi)
-            slope = _dots((pi - q) * self._learnt + a + length[:, None] * d, kd)
-            bend = _dots(self._learnt, _spread(pi, kd) - _spread(q, kd)) + _dots(d, kd)
+            slope = dots((pi - q) * self._learnt + a + length[:, None] * d, kd)
+            bend = dots(self._learnt, _spread(pi, kd) - _spread(q, kd)) + dots(d, kd)
             if first is None:
                 first = np.abs(slope)
             elif (np.abs(slope) <= FLAT * first).all():
                 break
             high, low = np.where(slope > 0.0, length, high), np.where(slope > 0.0, low, length)
-            newton = length - _ratio(slope, bend)
+            newton = length - ratio(slope, bend)
             inside = (newton > low) & (newton < high)
             halves = np.where(np.isfinite(high), (low + high) / 2, np.maximum(2.0 * low, 1.0))
             length = np.where(inside, newton, halves)
@@ -59,12 +60,3 @@ class ConjugateSteps:
 def _spread(p: Floats, v: Floats) -> Floats:
     """Terms of the variance of v under the distribution p of each row."""
     return np.asarray(p * (v - (p * v).sum(axis=2, keepdims=True)) ** 2)
-
-
-def _dots(a: Floats, b: Floats) -> Floats:
-    """Inner product of each problem, q."""
-    return np.asarray((a * b).sum(axis=(0, 2)))
-
-
-def _ratio(a: Floats, b: Floats) -> Floats:
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0.0)

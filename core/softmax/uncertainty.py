@@ -38,7 +38,7 @@ def laplace_posterior(model: SoftmaxRegression, max_memory: float = np.inf) -> P
     variance = float(prior.tree.to_classes(prior.variances[None]).mean())
     kernel = prior.kernels[0].scaled(variance)
     operator = model.operator.with_kernel(replace(kernel, bias=kernel.bias + prior.intercept))
-    weights = row_weights(softmax(model.solution.latents[:, 0], axis=1))
+    weights = np.maximum(row_weights(softmax(model.solution.latents[:, 0], axis=1)) * model.counts, LEAST_WEIGHT)
     return POSTERIORS[choose(operator, 1, max_memory)](operator, np.zeros((n, 1)), 1.0 / weights + prior.noise)
 
 

@@ -30,7 +30,7 @@ def files(folder):
 
 
 def test_help_names_the_commands():
-    assert "simulate" in run("--help").output
+    assert all(name in run("--help").output for name in ("simulate", "evaluate"))
     assert "random, mean, variance" in " ".join(run("simulate", "--help").output.replace("│", " ").split())
 
 
@@ -55,6 +55,37 @@ def test_simulate(tmp_path):
         assert "unc+" in result.output
         assert picture.read_bytes().startswith(b"\x89PNG")
         picture.unlink()
+
+
+@pytest.mark.jit
+def test_evaluate(tmp_path):
+    for file, kernel in zip(files(tmp_path), ("hik", "rbf", "linear", "hik"), strict=True):
+        picture = tmp_path / "quality.png"
+        result = run("evaluate", file, "--kernel", kernel, "--rows", 40, "--seed", 1, "--plot", picture)
+        assert result.exit_code == 0, result.output
+        for name in ("gaussian", "softmax", "logistic", "calibration error", "10% rejected"):
+            assert name in result.output
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        picture.unlink()
+    first, again = (run("evaluate", tmp_path / "whole.npz", "--likelihoods", "logistic").stdout for _ in range(2))
+    assert first == again
+    assert "softmax" not in first
+    assert first != run("evaluate", tmp_path / "whole.npz", "--likelihoods", "logistic", "--test-share", 0.6).stdout
+
+
+def test_what_cannot_be_evaluated(tmp_path):
+    np.savez(tmp_path / "negative.npz", X=X - 0.5, y=Y)
+    np.savez(tmp_path / "single.npz", X=X, y=np.zeros(80))
+    for arguments, message in (
+        (["negative.npz", "--kernel", "hik"], "not histograms"),
+        (["single.npz", "--likelihoods", "logistic"], "2 classes"),
+        (["negative.npz", "--likelihoods", "best"], "no likelihood"),
+        (["negative.npz", "--plot", tmp_path / "no" / "where.png"], "no folder"),
+        (["missing.npz"], "No such file"),
+    ):
+        result = run("evaluate", tmp_path / arguments[0], *arguments[1:])
+        assert result.exit_code == 2, result.output
+        assert message in " ".join(result.output.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

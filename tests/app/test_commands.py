@@ -206,7 +206,7 @@ def test_databases_that_cannot_be_used(tmp_path):
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (["--help"], ["serve", "migrate", "keys", "import", "export", "simulate"]),
+        (["--help"], ["serve", "migrate", "keys", "import", "export", "simulate", "evaluate"]),
         (["import", "--help"], ["--project", "--url", "--key", "ASKNEXT_KEY", "--format", "--labels", "--index-base"]),
         (["export", "--help"], ["--project", "--format", "jsonl", "csv", "--history", "--data", "--output"]),
         (["keys", "--help"], ["create", "list", "revoke"]),

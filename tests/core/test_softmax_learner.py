@@ -88,6 +88,22 @@ def test_means_and_variances_are_those_of_the_softmax_model(parents):
     assert np.allclose(variance, learner.variance[:3])
 
 
+def test_a_label_that_is_doubted_counts_for_less():
+    x, y = word_counts(N, 8, 3)
+    labels = {item: NAMES[y[item]] for item in range(8)}
+    sure, doubted = tree_learner(x), tree_learner(x)
+    sure.label_many(labels)
+    doubted.label_many(labels, {3: 2.0})
+    own = [learner.publish().probabilities[3, y[3]] for learner in (sure, doubted)]
+    assert own[1] < own[0]
+    # Two of them weigh as much as one that nobody doubts.
+    twice = tree_learner(np.vstack([x, x[3]]))
+    twice.label_many(labels | {N: NAMES[y[3]]}, {3: 2.0, N: 2.0})
+    assert np.allclose(twice.mean[:N], sure.mean, atol=1e-4)
+    doubted.label(3, labels[3])  # by now it is trusted
+    assert np.allclose(doubted.mean, sure.mean, atol=1e-4)
+
+
 @pytest.mark.parametrize("parents", [None, TREE])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_asks(strategy, parents):

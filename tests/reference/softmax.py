@@ -13,33 +13,35 @@ def joint_kernel(by_node, paths, intercept, noise=0.0):
     return total + np.kron(np.full((n, n), intercept), np.eye(n_classes)) + noise * np.eye(n * n_classes)
 
 
-def hessian(pi):
-    """W of the likelihood by the latents, nC x nC."""
+def hessian(pi, counts=None):
+    """W of the likelihood by the latents, nC x nC; each row's part times its count."""
     n, n_classes = pi.shape
     W = np.zeros((n * n_classes, n * n_classes))
     for i, p in enumerate(pi):
         block = slice(i * n_classes, (i + 1) * n_classes)
-        W[block, block] = np.diag(p) - np.outer(p, p)
+        W[block, block] = (1.0 if counts is None else counts[i]) * (np.diag(p) - np.outer(p, p))
     return W
 
 
-def objective(K, targets, weights):
+def objective(K, targets, weights, counts=None):
     u = (K @ weights.ravel()).reshape(weights.shape)
-    return float((logsumexp(u, axis=1) - (targets * u).sum(axis=1)).sum() + np.vdot(weights, u) / 2)
+    losses = logsumexp(u, axis=1) - (targets * u).sum(axis=1)
+    return float((losses if counts is None else counts * losses).sum() + np.vdot(weights, u) / 2)
 
 
-def fit(K, targets, steps=60):
+def fit(K, targets, counts=None, steps=60):
     """Full Newton steps with halving, each system solved directly."""
     weights = np.zeros_like(targets)
+    counts = np.ones(len(targets)) if counts is None else counts
     for _ in range(steps):
         u = (K @ weights.ravel()).reshape(weights.shape)
         pi = softmax(u, axis=1)
-        gradient = pi - targets + weights
+        gradient = counts[:, None] * (pi - targets) + weights
         if np.abs(gradient).max() < 1e-13:
             break
-        step = np.linalg.solve(np.eye(K.shape[0]) + hessian(pi) @ K, -gradient.ravel()).reshape(weights.shape)
-        length, before = 1.0, objective(K, targets, weights)
-        while objective(K, targets, weights + length * step) > before + 1e-12 and length > 1e-6:
+        step = np.linalg.solve(np.eye(K.shape[0]) + hessian(pi, counts) @ K, -gradient.ravel()).reshape(weights.shape)
+        length, before = 1.0, objective(K, targets, weights, counts)
+        while objective(K, targets, weights + length * step, counts) > before + 1e-12 and length > 1e-6:
             length /= 2
         weights = weights + length * step
     return weights

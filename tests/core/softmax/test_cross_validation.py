@@ -20,7 +20,7 @@ def test_the_criterion_is_the_likelihood_of_what_was_left_out():
     value, _ = criterion(parameters, gradient=False)
     total = 0.0
     for k in range(3):
-        out = criterion._left_out[:, k]
+        out = criterion._left_out[:, k] > 0.0
         model = SoftmaxRegression(op.only(np.flatnonzero(~out)), y[~out], parameters, tolerance=1e-11)
         p = model.probabilities(op.own(np.flatnonzero(out)))
         total -= np.log(p[np.arange(out.sum()), y[out]]).sum()
@@ -46,6 +46,27 @@ def test_every_gradient_against_finite_differences(kind, tree, own):
         move[j] = step
         upper, lower = (criterion(search.at(start, logs + sign * move), gradient=False)[0] for sign in (1, -1))
         assert found[j] == pytest.approx((upper - lower) / (2 * step), rel=1e-4, abs=1e-7), j
+
+
+def test_rows_count_in_the_criterion_as_often_as_they_stand_there():
+    op, _, y = operator("stored")
+    parameters = prior(TREES["flat"], op.kernel, noise=0.2)
+    counts = np.where(np.arange(N) % 4 == 0, 0.0, 0.5 + np.arange(N) % 3)
+    criterion = CrossValidation(op, y, parameters, counts=counts, folds=3)
+    value, by = criterion(parameters)
+    total = 0.0
+    for k in range(3):
+        out = criterion._left_out[:, k] > 0.0
+        learnt = np.flatnonzero(~out & (counts > 0.0))
+        model = SoftmaxRegression(op.only(learnt), y[learnt], parameters, counts=counts[learnt], tolerance=1e-11)
+        p = model.probabilities(op.own(np.flatnonzero(out)))
+        total -= counts[out] @ np.log(p[np.arange(out.sum()), y[out]])
+    assert value == pytest.approx(total / counts.sum(), rel=1e-8)
+    search = Search(np.arange(3), op.kernel.names, intercept=True, noise=True)
+    logs, found = search.logs(parameters), search.gradient(parameters, by)
+    for j, move in enumerate(np.eye(len(logs)) * 1e-4):
+        upper, lower = (criterion(search.at(parameters, logs + sign * move), gradient=False)[0] for sign in (1, -1))
+        assert found[j] == pytest.approx((upper - lower) / 2e-4, rel=1e-4, abs=1e-7), j
 
 
 def test_variances_that_move_together():

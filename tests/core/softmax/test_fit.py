@@ -3,7 +3,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from core.softmax import ClassTree, Curvature, JointKernel, Prior, SoftmaxRegression, Targets, fit
+from core.softmax import ClassTree, Curvature, JointKernel, Prior, SoftmaxRegression, Subspace, Targets, fit
 from tests.core.softmax.problems import KINDS, TREES, N, dense, operator, prior
 from tests.reference import softmax as reference
 
@@ -47,20 +47,57 @@ def test_a_fit_is_the_dense_minimum(kind, tree, own):
     assert np.allclose(model.probabilities(op.own(np.arange(N))).sum(axis=1), 1.0)
 
 
+def rows_that_count():
+    """Nothing, less than one, one, and more."""
+    return np.array([0.0, 0.3, 1.0, 2.5])[np.arange(N) % 4]
+
+
 @pytest.mark.parametrize("tree", TREES)
-def test_newton_systems_are_solved(tree):
+def test_rows_count_as_the_dense_model_has_it(tree):
+    op, _, y = operator("stored")
+    parameters, counts = prior(TREES[tree], op.kernel, noise=0.1), rows_that_count()
+    model = SoftmaxRegression(op, y, parameters, counts=counts, tolerance=1e-10)
+    K, targets = dense(op, parameters), np.eye(3)[y]
+    expected = reference.fit(K, targets, counts)
+    assert np.allclose(model.weights, expected, atol=1e-8)
+    assert not model.weights[counts == 0.0].any()
+    assert model.objective() == pytest.approx(reference.objective(K, targets, expected, counts), rel=1e-9)
+    for move in np.random.default_rng(0).normal(size=(5, N, 3)) * 1e-6:
+        upper, lower = (reference.objective(K, targets, model.weights + sign * move, counts) for sign in (1, -1))
+        assert abs(upper - lower) / 2e-6 < 1e-4
+
+
+def test_a_row_that_counts_twice_is_there_twice():
+    op, _, y = operator("hik")
+    parameters = prior(TREES["flat"], op.kernel)
+    counts = 1.0 + (np.arange(N) < 5)
+    twice = np.append(np.arange(N), np.arange(5))
+    query = op.own(np.arange(N))
+    found = SoftmaxRegression(op, y, parameters, counts=counts, tolerance=1e-10).latents(query)
+    expected = SoftmaxRegression(op.only(twice), y[twice], parameters, tolerance=1e-10).latents(query)
+    assert np.allclose(found, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("recycled", [False, True])
+@pytest.mark.parametrize("tree", TREES)
+def test_newton_systems_are_solved(tree, recycled):
     op, _, _ = operator("hik")
-    parameters = prior(TREES[tree], op.kernel)
-    K = dense(op, parameters)
+    parameters, counts = prior(TREES[tree], op.kernel), rows_that_count()
+    K, joint = dense(op, parameters), JointKernel(op, parameters)
     rng = np.random.default_rng(0)
     pi = softmax(rng.normal(size=(N, 3)), axis=1)
-    curvature = Curvature(JointKernel(op, parameters), columns(pi), np.ones((N, 1), dtype=bool))
     h = rng.normal(size=(N, 3))
-    s, ks = curvature.solve(columns(h), np.array([1e-11]))
-    expected = np.linalg.solve(np.eye(3 * N) + reference.hessian(pi) @ K, h.ravel())
+    past = Subspace(N, 3)
+    if recycled:  # from a system with other probabilities
+        before = Curvature(joint, columns(softmax(rng.normal(size=(N, 3)), axis=1)), counts[:, None])
+        before.solve(columns(rng.normal(size=(N, 3))), np.array([1e-11]), past=past)
+        assert len(past) > 3
+    s, ks = Curvature(joint, columns(pi), counts[:, None]).solve(columns(h), np.array([1e-11]), past=past)
+    expected = np.linalg.solve(np.eye(3 * N) + reference.hessian(pi, counts) @ K, h.ravel())
     assert np.allclose(s.ravel(), expected, atol=1e-8)
     assert np.allclose(ks.ravel(), K @ expected, atol=1e-7)
     if tree == "flat":  # linear in C, for small n
+        expected = np.linalg.solve(np.eye(3 * N) + reference.hessian(pi) @ K, h.ravel())
         single = parameters.variances[:, None, None] * op.cross(op.own(np.arange(N))) + parameters.intercept
         assert np.allclose(reference.solve_by_classes(single, pi, h).ravel(), expected, atol=1e-8)
 
@@ -71,7 +108,7 @@ def test_every_truncated_solution_goes_down():
     pi = softmax(np.random.default_rng(0).normal(size=(N, 1, 3)) * 4, axis=2)
     gradient = pi - columns(np.eye(3)[y])
     for rounds in range(6):
-        s, ks = Curvature(joint, pi, np.ones((N, 1), dtype=bool)).solve(gradient, np.zeros(1), rounds)
+        s, ks = Curvature(joint, pi, np.ones((N, 1))).solve(gradient, np.zeros(1), rounds)
         assert np.vdot(gradient, ks) > 0.0
         assert np.allclose(ks, joint.product(s))
 
@@ -94,7 +131,7 @@ def test_problems_side_by_side_are_those_alone():
     op, _, y = operator("hik")
     parameters = prior(TREES["tree"], op.kernel)
     held = np.arange(N)[:, None] % 3 != np.arange(3)
-    found = fit(JointKernel(op, parameters), Targets.of(y, parameters.tree), held, tolerance=1e-10)
+    found = fit(JointKernel(op, parameters), Targets.of(y, parameters.tree), held.astype(float), tolerance=1e-10)
     for k in range(3):
         rows = np.flatnonzero(held[:, k])
         alone = SoftmaxRegression(op.only(rows), y[rows], parameters, tolerance=1e-10)

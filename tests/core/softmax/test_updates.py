@@ -18,7 +18,9 @@ def model(kind="hik", tree="tree", n=N):
 
 def assert_same_as_fresh(changed):
     rows = np.arange(len(changed.labels))
-    fresh = SoftmaxRegression(changed.operator.only(rows), changed.labels, changed.prior, tolerance=TOLERANCE)
+    fresh = SoftmaxRegression(
+        changed.operator.only(rows), changed.labels, changed.prior, counts=changed.counts, tolerance=TOLERANCE
+    )
     assert np.allclose(changed.weights, fresh.weights, atol=1e-7)
     query = changed.operator.own(rows[:5])
     assert np.allclose(changed.latents(query), fresh.latents(query), atol=1e-6)
@@ -42,6 +44,61 @@ def test_rows_come_and_go(kind):
     assert_same_as_fresh(found)
     kept, _, _ = model(kind)
     assert np.allclose(predictor(kept.operator.own(np.arange(4))), before)  # what was published stays
+
+
+def assert_products_are_known(changed):
+    assert len(changed._past)
+    p, kp = changed._past.by_row()
+    assert np.allclose(changed._joint.product(p.transpose(1, 0, 2)).transpose(1, 0, 2), kp, atol=1e-9)
+    assert np.allclose(changed._joint.product(changed.solution.weights), changed.solution.latents, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["hik", "stored"])
+@pytest.mark.parametrize("tree", TREES)
+def test_what_was_learnt_of_the_kernel_follows_every_change(kind, tree):
+    op, _, y = operator(kind)
+    found = SoftmaxRegression(op, y, prior(TREES[tree], op.kernel, own=tree == "flat", noise=0.2), tolerance=TOLERANCE)
+    _, x, y = operator(kind, seed=5)
+    found.add(as_query(kind, x[:2]), y[:2])
+    assert_products_are_known(found)
+    found.remove(np.array([3, 8]))
+    assert_products_are_known(found)
+    found.relabel(np.where(np.arange(N) == 4, (found.labels + 1) % 3, found.labels))
+    assert_products_are_known(found)
+    if tree == "flat":
+        found.add(as_query(kind, x[5:6]), np.array([1]), np.array([0, 2, 3]), ClassTree.flat(4))
+        assert_products_are_known(found)
+        assert found._past.shape == (N + 1, 4)
+    assert_same_as_fresh(found)
+
+
+def test_a_label_more_costs_less_than_a_fit():
+    op, x, y = operator("stored")
+    parameters = prior(TREES["flat"], op.kernel)
+    cold = SoftmaxRegression(op.only(np.arange(N)), y, parameters)
+    warm = SoftmaxRegression(op.only(np.arange(N - 1)), y[:-1], parameters)
+    warm.add(x[-1:], y[-1:])
+    assert warm.solution.products < cold.solution.products / 2
+
+
+def test_counts_change_and_grow():
+    found, x, y = model()
+    counts = np.where(np.arange(N) == 2, 0.4, 1.0)
+    found.relabel(found.labels, counts=counts)
+    assert_same_as_fresh(found)
+    found.add(raw_rows(x[:2]), y[:2], counts=np.array([0.1, 3.0]))
+    assert found.counts[-2:].tolist() == [0.1, 3.0]
+    assert_same_as_fresh(found)
+
+
+def test_many_rows_at_once():
+    found, _, _ = model()
+    _, x, y = operator("hik", seed=5)
+    many = np.arange(40) % N
+    found.add(raw_rows(x[many]), y[many])
+    assert_same_as_fresh(found)
+    found.remove(np.arange(N, N + 40))
+    assert_same_as_fresh(found)
 
 
 def test_what_is_solved_is_not_solved_again():
