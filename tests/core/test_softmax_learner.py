@@ -13,6 +13,8 @@ from tests.core.data import size, word_counts
 NAMES = ["ant", "bee", "cat"]
 TREE = {"ant": "insect", "bee": "insect"}
 N = size(80, 24)
+HIK = pytest.param({}, marks=pytest.mark.jit, id="hik")
+COMPLEMENT = pytest.param({"complement": True}, marks=pytest.mark.jit, id="complement")
 
 
 def learner_of(x, *, classes=NAMES, parents=None, **settings):
@@ -37,7 +39,7 @@ def check(learner, x, labels):
     assert np.array_equal(learner.labels, expected)
 
 
-@pytest.mark.parametrize("settings", [{}, {"kernel": "rbf", "gamma": 0.5}, {"kernel": "linear"}, {"complement": True}])
+@pytest.mark.parametrize("settings", [HIK, {"kernel": "rbf", "gamma": 0.5}, {"kernel": "linear"}, COMPLEMENT])
 def test_labels_corrections_retractions_new_classes_and_new_items(settings):
     x, y = word_counts(N, 8, 3)
     x[0], x[1] = x.min(axis=0), x.max(axis=0)  # the scale of complements is that of the first items
@@ -120,7 +122,7 @@ def test_every_strategy_asks(strategy, parents):
         assert [pick.row for pick in learner.query(count, strategy, seed=1, pending=np.array([7, 8]))] == rows
 
 
-@pytest.mark.parametrize("settings", [{}, {"kernel": "rbf"}, {"kernel": "linear"}, {"kernel": "auto"}])
+@pytest.mark.parametrize("settings", [HIK, {"kernel": "rbf"}, {"kernel": "linear"}])
 def test_restored_bit_for_bit(settings):
     x, y = word_counts(N, 8, 3)
     learner = tree_learner(x[:-3], **settings)
@@ -143,6 +145,7 @@ def test_restored_bit_for_bit(settings):
     assert np.allclose(warm.moments(x)[0], learner.moments(x)[0], atol=1e-4)
 
 
+@pytest.mark.jit
 def test_a_training_is_found_again_from_its_parameters():
     x, y = word_counts(N, 8, 3)
     learner = tree_learner(x)
@@ -163,6 +166,7 @@ def test_a_training_is_found_again_from_its_parameters():
     assert np.allclose(grown.variance, learner.variance)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("train", [False, True])
 def test_a_kernel_is_chosen_by_the_labels_of_classes(train):
     x, y = word_counts(N, 8, 3)
@@ -201,6 +205,7 @@ def test_nothing_is_changed_by_what_fails(monkeypatch):
     check(learner, x, {**{item: NAMES[y[item]] for item in range(6)}, 7: "ant"})
 
 
+@pytest.mark.jit
 def test_what_others_say_of_a_label():
     """The first step towards a fit without the label is near that fit, and ranks surprises as it does."""
     x, y = word_counts(N, 8, 3)
