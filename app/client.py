@@ -72,6 +72,7 @@ class Project:
     classes: list[str]
     settings: dict[str, Any]
     created_at: float
+    parents: dict[str, str]  # what some classes are a kind of
     encoder: dict[str, Any] | None = None
     etag: str | None = None
 
@@ -139,7 +140,9 @@ class Prediction:
     """What the model thinks of a row."""
 
     label: str
+    decision: str  # the class with the least expected distance in the tree of classes
     probabilities: dict[str, float]
+    nodes: dict[str, float]  # probabilities of classes that others are a kind of
     mean: dict[str, float]
     variance: float
 
@@ -211,9 +214,12 @@ class _Methods:
 
     @_Method
     def create_project(
-        self, name: str, classes: Sequence[str] = (), settings: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        classes: Sequence[str | Mapping[str, Any]] = (),
+        settings: Mapping[str, Any] | None = None,
     ) -> Steps[Project]:
-        """Make a project; classes and settings can come later."""
+        """Make a project; classes and settings can come later. A class is a name, or {"name": .., "parent": ..}."""
         body = {"name": name, "classes": list(classes), "settings": dict(settings or {})}
         return _project((yield from self._send("POST", "projects", body=body)))
 
@@ -247,9 +253,16 @@ class _Methods:
         yield from self._send("DELETE", "projects", project)
 
     @_Method
-    def add_class(self, project: str, name: str) -> Steps[list[str]]:
-        """Add a class; gives all of them."""
-        return list((yield from self._json("POST", "projects", project, "classes", body={"name": name}))["classes"])
+    def add_class(self, project: str, name: str, parent: str | None = None) -> Steps[list[str]]:
+        """Add a class, perhaps a kind of another; gives all of them."""
+        body = {"name": name, "parent": parent}
+        return list((yield from self._json("POST", "projects", project, "classes", body=body))["classes"])
+
+    @_Method
+    def move_class(self, project: str, name: str, parent: str | None) -> Steps[list[str]]:
+        """Make a class a kind of another, or of none."""
+        answer = yield from self._json("PATCH", "projects", project, "classes", name, body={"parent": parent})
+        return list(answer["classes"])
 
     @_Method
     def rename_class(self, project: str, name: str, to: str) -> Steps[list[str]]:

@@ -7,7 +7,8 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.kernels import LinearKernel
-from core.linalg import DensePredictor, LookupTable, Predictor
+from core.linalg import DensePredictor, LinearPredictor, LookupTable, Predictor
+from core.softmax import Latents
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,8 @@ def contributions(predictor: Predictor, row: Any, width: int) -> Contributions |
     A histogram mean is a sum over the row's codes of entries in a table: one for each column, or two where columns were
     joined by their complements.
     """
+    if isinstance(predictor, Latents):
+        return _centred(predictor, row, width)
     if isinstance(predictor, LookupTable):
         dims, entries = predictor.levels.dims[row.codes], predictor.table[row.codes]
         is_constant = dims == predictor.levels.n_dims - 1
@@ -40,4 +43,16 @@ def contributions(predictor: Predictor, row: Any, width: int) -> Contributions |
         slopes = predictor.kernel.dim_weights[columns, None] * (predictor.x[:, columns].T @ predictor.v)
         constant = predictor.kernel.bias * predictor.v.sum(axis=0)
         return Contributions(columns, row[0, columns, None] * slopes, constant)
+    if isinstance(predictor, LinearPredictor):
+        columns = np.flatnonzero(row[0])
+        return Contributions(columns, row[0, columns, None] * predictor.w[columns], predictor.constant)
     return None
+
+
+def _centred(latents: Latents, row: Any, width: int) -> Contributions | None:
+    """Of the class functions of the softmax model, less what all of them share."""
+    found = contributions(latents.predictors[0], row, width) if latents.nodes is None else None
+    if found is None:
+        return None
+    parts, constant = found.parts, found.constant + latents.constants
+    return Contributions(found.columns, parts - parts.mean(axis=1, keepdims=True), constant - constant.mean())

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core._types import Floats, Indices
+from core.softmax import ClassTree
 
 COMPARE_EVERY = 20  # labels between which predictions are compared
 
@@ -20,7 +21,8 @@ class Parameters:
     """What training found, as plain numbers.
 
     `kernel` is the name of the candidate in use and `decided_at` the number of labels it was chosen on, where the
-    settings leave the choice; `theta` the kernel's parameters and the noise, or None for those of the settings.
+    settings leave the choice; `theta` the kernel's parameters and the noise (in a tree one for each depth), or None for
+    those of the settings.
     """
 
     kernel: str | None = None
@@ -37,21 +39,29 @@ class TrackRecord:
     later_guesses: Indices = field(default_factory=nothing)  # and less long ago
 
     def before_labels(
-        self, numbers: Mapping[int, int], means: Floats, n_labels: int, drawn: Collection[int]
+        self, numbers: Mapping[int, int], means: Floats, n_labels: int, drawn: Collection[int], tree: ClassTree
     ) -> "TrackRecord":
-        """Items are about to get their first labels: what do the means (items x M; none without classes) say?"""
+        """Items are about to get their first labels: what do the means (items x M; none without classes) say?
+
+        A label at an inner node was foretold by any class under it.
+        """
         record = self
         if (n_labels - 1) // COMPARE_EVERY < (n_labels + len(numbers) - 1) // COMPARE_EVERY:
             record = replace(record, guesses=self.later_guesses, later_guesses=best_class(means))
         if len(means):
-            told = {item: int(means[item].argmax() == number) for item, number in numbers.items() if item in drawn}
+            judged = {item: number for item, number in numbers.items() if item in drawn}
+            right = tree.covers(np.array(list(judged.values()), dtype=np.int64), best_class(means[list(judged)]))
+            told = dict(zip(judged, right.astype(int).tolist(), strict=True))
             record = replace(record, foretold={**told, **self.foretold})
         return record
 
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Classes, labels by item, how much each is to be doubted, and what was found by training."""
+    """Classes, labels by item, how much each is to be doubted, and what was found by training.
+
+    `parents` tell what some of the classes are a kind of.
+    """
 
     classes: tuple[str, ...]
     labels: Mapping[int, str] = field(default_factory=dict)
@@ -59,6 +69,7 @@ class Labelling:
     parameters: Parameters = Parameters()
     record: TrackRecord = field(default_factory=TrackRecord)
     version: int = 0
+    parents: Mapping[str, str] = field(default_factory=dict)
 
 
 def best_class(means: Floats) -> Indices:

@@ -11,13 +11,6 @@ from core._types import Indices
 from core.softmax import NamedTree
 
 
-def checked_name(name: Any) -> str:
-    """The name of a class, or a ValueError."""
-    if not (isinstance(name, str) and name and "\0" not in name):
-        raise ValueError(f"a class name must be text without NUL; got {name!r}")
-    return name
-
-
 def checked_labels(y: Any, n: int) -> Any:
     """n labels of classes, or a ValueError."""
     y = column_or_1d(y, warn=True)

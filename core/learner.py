@@ -13,13 +13,12 @@ from core.choice import Choice
 from core.contributions import Contributions, contributions
 from core.histograms import Allocate
 from core.labelling import Labelling, Parameters, TrackRecord, nothing
-from core.labels import checked_name
+from core.nodes import Nodes, checked_name
 from core.pool_model import PoolModel, chosen
-from core.posterior import LabelledPool
 from core.projection import PoolKernel
-from core.published import Published
+from core.published import Published, class_probabilities
 from core.queries import Pick
-from core.questions import ask, check_strategy
+from core.questions import AnyPool, ask, check_strategy
 from core.settings import Settings, as_table
 from core.stopping import Advice
 
@@ -32,6 +31,9 @@ class OnlineLearner:
     Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
     change, `mean` and `variance` of all items are those of a fresh fit. `parameters` are those of an earlier training.
     `allocate(size, type)` makes the arrays of coded items: where it maps files, a pool may be larger than memory.
+
+    With likelihood="softmax" means are those of a fit to 1e-6 that starts from the last, and `parents` may make a tree
+    of the classes: an item is one of those that are no parent, and a label may name any.
 
     >>> learner = OnlineLearner(Settings(noise=0.1), classes=["cat", "dog"])
     >>> learner.add_items(np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]]))
@@ -47,16 +49,14 @@ class OnlineLearner:
         classes: Sequence[str] = (),
         parameters: Parameters | None = None,
         allocate: Allocate = np.empty,
+        *,
+        parents: Mapping[str, str] | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.settings.check()
-        if self.settings.likelihood != "gaussian":
-            raise ValueError('the online learner needs likelihood="gaussian": its updates are exact for that alone')
-        self.classes: list[str] = []
-        for name in classes:
-            self.classes.append(checked_name(name))
-            if self.classes.count(name) > 1:
-                raise ValueError(f"class {name!r} is named twice")
+        if self.settings.tree is not None:
+            raise ValueError("the tree of an online learner comes with its classes: give parents, not the setting tree")
+        self.nodes = self._checked(Nodes(tuple(classes), dict(parents or {})))
         self.version = 0
         self._parameters = parameters or Parameters()  # to begin with
         self._allocate = allocate
@@ -68,38 +68,43 @@ class OnlineLearner:
         return len(self._labelled) if self._model else 0
 
     @property
+    def classes(self) -> list[str]:
+        """Names of the classes that items are one of, M."""
+        return list(self.nodes.classes)
+
+    @property
     def labels(self) -> Indices:
-        """The class number of each item, -1 without a label."""
+        """The number of each item's label in `nodes`, -1 without one."""
         return self._labelled.labels if self._model else nothing()
 
     @property
     def n_seen(self) -> int:
         """How many classes have labels."""
-        return len(np.unique(self._labelled.model.labels))
+        return len(np.unique(self._labelled.numbers))
 
     @property
     def mean(self) -> Floats:
         """Posterior means, items x M."""
-        return self._labelled.pool.mean
+        return self._labelled.mean
 
     @property
     def variance(self) -> Floats:
         """Posterior variances of the latent functions, items."""
-        return self._labelled.pool.variance
+        return self._labelled.variance
 
     @property
     def noise(self) -> float:
         """Variance of the noise on a target."""
-        return self._labelled.model.noise
+        return self._labelled.noise
 
     def add_items(self, x: Any) -> None:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
         x = as_table(x)
         if self._model is None:
-            self._model = PoolModel.begin(self.settings, self._parameters, x, len(self.classes), self._allocate)
+            self._model = PoolModel.begin(self.settings, self._parameters, x, self.nodes.tree, self._allocate)
         else:
             query = self._model.read(x)
-            self._labelled.model.operator.check(query)
+            self._labelled.operator.check(query)
             with self._all_or_nothing():
                 self._labelled.append(query)
         self.version += 1
@@ -107,7 +112,7 @@ class OnlineLearner:
     def check_items(self, x: Any) -> None:
         """Raise a ValueError if these rows could not be added."""
         query = self._some_model.read(as_table(x))
-        self._labelled.model.operator.check(query)
+        self._labelled.operator.check(query)
 
     def label(self, item: int, name: str, *, doubt: float = 1.0, drawn: bool = False) -> None:
         """Learn that this item is of this class; `doubt` multiplies the noise (an annotator's, for instance).
@@ -121,7 +126,7 @@ class OnlineLearner:
         self._check_label(item, name, doubt)
         with self._all_or_nothing():
             self._announce([name])
-            self._labelled.relabel(item, self._known(name), doubt)
+            self._labelled.relabel(item, self.nodes.number(name), doubt)
         self.version += 1
 
     def label_many(
@@ -146,9 +151,9 @@ class OnlineLearner:
             return
         with self._all_or_nothing():
             self._announce(labels.values())
-            numbers = {item: self._known(name) for item, name in labels.items()}
+            numbers = {item: self.nodes.number(name) for item, name in labels.items()}
             means = self.mean if self.n_seen >= 2 else self.mean[:0]  # before, there is nothing to tell apart
-            self._record = self._record.before_labels(numbers, means, len(known), drawn)
+            self._record = self._record.before_labels(numbers, means, len(known), drawn, self.nodes.tree)
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
@@ -157,15 +162,17 @@ class OnlineLearner:
         """Class and doubt of an item that has a label."""
         if item not in self._labelled.learnt:
             return None
-        index, model = self._labelled.learnt.index(item), self._labelled.model
-        return self.classes[model.labels[index]], float(model.factors[index])
+        index, labelled = self._labelled.learnt.index(item), self._labelled
+        return self.nodes.names[labelled.numbers[index]], float(labelled.factors[index])
 
     def residual(self) -> float:
-        """How exact the model is: |(K + N) alpha - Y| / |Y|, or how far means of items are off, if that is more."""
+        """How exact the model is: |(K + N) alpha - Y| / |Y|, or how far means of items are off, if that is more.
+
+        Under the softmax likelihood it is the gradient at which the fit ended, relative to the one it began with.
+        """
         items = np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))
-        posterior = self._labelled.model.posterior
-        drift = np.abs(self.mean[items] - posterior.means(self._labelled.rows(items)))
-        return max(posterior.residual(), float(drift.max(initial=0.0)))
+        drift = np.abs(self.mean[items] - self._labelled.means(self._labelled.rows(items)))
+        return max(self._labelled.residual(), float(drift.max(initial=0.0)))
 
     def retract(self, item: int) -> None:
         """Take the label of this item back."""
@@ -176,39 +183,40 @@ class OnlineLearner:
             self._labelled.forget(item)
         self.version += 1
 
-    def add_classes(self, names: Sequence[str]) -> None:
-        """Announce classes that no item has yet."""
-        for place, name in enumerate(names):
-            if checked_name(name) in self.classes or name in names[:place]:
-                raise ValueError(f"class {name!r} is named twice")
-        if self._model is None:
-            self.classes += names
-            return
-        with self._all_or_nothing():
-            self._announce(names)
-        self.version += 1
+    def add_classes(self, names: Sequence[str], parents: Mapping[str, str] | None = None) -> None:
+        """Announce classes that no item has yet; each is a kind of its parent, if it has one."""
+        self._change_nodes(self.nodes.with_more(names, parents))
 
     def rename_class(self, old: str, new: str) -> None:
         """Call a class by another name."""
-        if checked_name(new) in self.classes:
-            raise ValueError(f"class {new!r} is named twice")
-        self.classes[self._known(old)] = new
+        self.nodes = self.nodes.renamed(old, new)
         self.version += 1
 
+    def move_class(self, name: str, parent: str | None) -> None:
+        """Make a class a kind of another, or of none."""
+        self._change_nodes(self.nodes.moved(name, parent))
+
     def merge_classes(self, name: str, into: str) -> None:
-        """Make the labels of one class those of another, and drop the first."""
-        gone, kept = self._known(name), self._known(into)
-        if gone == kept:
-            raise ValueError(f"class {name!r} cannot be merged into itself")
-        if self._model is not None:
-            with self._all_or_nothing():
-                labels = np.where(self._labelled.model.labels == gone, kept, self._labelled.model.labels)
-                self._labelled.renumber(labels - (labels > gone), len(self.classes) - 1)
-                self.classes.remove(name)
+        """Make the labels of one class those of another, and drop the first; what was a kind of it moves along."""
+        self._change_nodes(self.nodes.merged(name, into), {name: into})
+
+    def _change_nodes(self, nodes: Nodes, merged: Mapping[str, str] | None = None) -> None:
+        nodes, old = self._checked(nodes), self.nodes.names
+        if self._model is None:
+            self.nodes = nodes
+            return
+        with self._all_or_nothing():
+            numbers = nodes.renumber(old, merged)
+            self._model.renumber(numbers, nodes.tree)
+            if merged or not np.array_equal(numbers[: len(self.classes)], np.arange(len(self.classes))):
                 self._record = TrackRecord(self._record.foretold)  # the numbers of the guesses mean other classes
-        else:
-            self.classes.remove(name)
+            self.nodes = nodes
         self.version += 1
+
+    def _checked(self, nodes: Nodes) -> Nodes:
+        if nodes.parents and self.settings.likelihood != "softmax":
+            raise ValueError('a tree of classes needs likelihood="softmax"')
+        return nodes
 
     def query(
         self,
@@ -233,13 +241,16 @@ class OnlineLearner:
     def moments(self, x: Any) -> tuple[Floats, Floats]:
         """Posterior means (rows x M) and variances (rows) of rows that need not be items."""
         query = self._some_model.read(as_table(x))
-        posterior = self._labelled.model.posterior
-        return posterior.means(query), posterior.variance(query)
+        return self._labelled.moments(query)
+
+    def probabilities(self, mean: Floats, variance: Floats) -> Floats:
+        """Of the classes for such moments, rows x M."""
+        return class_probabilities(self.settings.likelihood, mean, variance + self.noise)
 
     def predict(self, x: Any) -> Indices:
         """Class numbers of rows that need not be items."""
         query = self._some_model.read(as_table(x))
-        return np.asarray(self._labelled.model.posterior.means(query).argmax(axis=1))
+        return np.asarray(self._labelled.means(query).argmax(axis=1))
 
     def tune(self, *, on_step: Callable[[], object] = lambda: None) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing.
@@ -254,8 +265,8 @@ class OnlineLearner:
 
         With labels of one class only, these are the one-class scores of paper 002, section 6.3; larger is more alike.
         """
-        seen = np.unique(self._labelled.model.labels)
-        if len(seen) != 1:
+        seen = np.unique(self._labelled.numbers)
+        if len(seen) != 1 or seen[0] >= len(self.classes):
             raise ValueError(f"one-class scores need labels of exactly one class; there are {len(seen)}")
         return self.mean[:, seen[0]], -self.variance
 
@@ -271,22 +282,23 @@ class OnlineLearner:
         """What each column adds to the means of an item; None for kernels that are no sum over columns."""
         self._check_item(item)
         row = self._labelled.rows(np.array([item]))
-        return contributions(self._labelled.model.posterior.predictor, row, self._some_model.width)
+        return contributions(self._labelled.predictor, row, self._some_model.width)
 
     def pool_kernel(self) -> PoolKernel:
         """Kernel and items as they are now, for work beside the learner."""
-        return PoolKernel(self._labelled.model.operator.only(nothing()), self._labelled.pool.rows)
+        return PoolKernel(self._labelled.operator.only(nothing()), self._labelled.all_rows)
 
     def labelling(self) -> Labelling:
         """All that is learnt, apart from the items."""
-        model, learnt = self._labelled.model, self._labelled.learnt
+        labelled, learnt = self._labelled, self._labelled.learnt
         return Labelling(
-            tuple(self.classes),
-            {item: self.classes[number] for item, number in zip(learnt, model.labels, strict=True)},
-            dict(zip(learnt, model.factors.tolist(), strict=True)),
+            self.nodes.given,
+            {item: self.nodes.names[number] for item, number in zip(learnt, labelled.numbers, strict=True)},
+            dict(zip(learnt, labelled.factors.tolist(), strict=True)),
             self._some_model.parameters,
             self._record,
             self.version,
+            self.nodes.parents,
         )
 
     @classmethod
@@ -313,11 +325,13 @@ class OnlineLearner:
         x = as_table(x)
         parameters, choice = labelling.parameters, None
         if train and settings.kernel == "auto":
-            numbers = np.array([labelling.classes.index(name) for name in labelling.labels.values()], dtype=np.int64)
-            n_classes = len(labelling.classes)
-            parameters, choice = chosen(settings, parameters, x, list(labelling.labels), numbers, n_classes)
+            nodes = Nodes(labelling.classes, labelling.parents)
+            number = {name: number for number, name in enumerate(nodes.classes)}  # label regression knows no tree
+            labels = {item: number[name] for item, name in labelling.labels.items() if name in number}
+            numbers = np.array(list(labels.values()), dtype=np.int64)
+            parameters, choice = chosen(settings, parameters, x, list(labels), numbers, len(number))
             on_step()
-        learner = cls(settings, labelling.classes, parameters)
+        learner = cls(settings, labelling.classes, parameters, parents=labelling.parents)
         learner._choice = choice
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.doubts, refresh=not train)
@@ -334,11 +348,13 @@ class OnlineLearner:
         that is left to `restore`, which then differs by rounding.
         """
         if refit:
-            self._labelled.model.refit()
+            self._labelled.refit()
             self._labelled.refresh()
+        parents = [self.nodes.parents.get(name, "") for name in self.nodes.given]
         return {
-            **self._some_model.state(),
-            "classes": np.array(self.classes, dtype=np.str_),
+            **self._some_model.state(warm=not refit),
+            "classes": np.array(self.nodes.given, dtype=np.str_),
+            "parents": np.array(parents, dtype=np.str_),
             "foretold": np.array(list(self._record.foretold.items()), dtype=np.int64).reshape(-1, 2),
             "guesses": self._record.guesses,
             "later_guesses": self._record.later_guesses,
@@ -350,8 +366,10 @@ class OnlineLearner:
         cls, settings: Settings, state: Mapping[str, NDArray[Any]], allocate: Allocate = np.empty
     ) -> "OnlineLearner":
         """The learner that gave this state, under the settings it had."""
-        learner = cls(settings, state["classes"].tolist())
-        learner._model = PoolModel.restore(settings, state, len(learner.classes), allocate)
+        names = state["classes"].tolist()
+        parents = {name: parent for name, parent in zip(names, state["parents"].tolist(), strict=True) if parent}
+        learner = cls(settings, names, allocate=allocate, parents=parents)
+        learner._model = PoolModel.restore(settings, state, learner.nodes.tree, allocate)
         foretold = {int(item): int(right) for item, right in state["foretold"]}
         learner._record = TrackRecord(foretold, state["guesses"], state["later_guesses"])
         learner.version = int(state["version"])
@@ -361,7 +379,8 @@ class OnlineLearner:
         """The state as it is now; later changes do not touch it."""
         return Published(
             self.version,
-            tuple(self.classes),
+            self.nodes,
+            self.settings.likelihood,
             self.mean,
             self.variance,
             self.noise,
@@ -369,34 +388,28 @@ class OnlineLearner:
             self.labels,
             self._record,
             self._some_model.kernel or self.settings.kernel,
-            self._labelled.model.name,
-            getattr(self._labelled.model.posterior, "rounds", 0),
+            self._labelled.name,
+            self._labelled.rounds,
             self._some_model.hyperparameters,
             self._choice,
         )
 
     def _announce(self, names: Iterable[str]) -> None:
         """Classes of which some may be new."""
-        new = [name for name in dict.fromkeys(names) if name not in self.classes]
+        new = [name for name in dict.fromkeys(names) if name not in self.nodes.given]
         if new:
-            self.classes += new
-            self._labelled.renumber(self._labelled.model.labels, len(self.classes))
-
-    def _known(self, name: str) -> int:
-        if name not in self.classes:
-            raise ValueError(f"there is no class {name!r}; there are {', '.join(map(repr, self.classes))}")
-        return self.classes.index(name)
+            old, self.nodes = self.nodes.names, self.nodes.with_more(new)
+            self._some_model.renumber(self.nodes.renumber(old), self.nodes.tree)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Take everything back when a change fails half-way."""
-        before, classes = dict(self.__dict__), list(self.classes)
+        before = dict(self.__dict__)
         try:
             with self._labelled.all_or_nothing():
                 yield
         except Exception:
             self.__dict__ = before
-            self.classes = classes
             raise
 
     def _check_label(self, item: int, name: str, doubt: float) -> None:
@@ -416,5 +429,5 @@ class OnlineLearner:
         return self._model
 
     @property
-    def _labelled(self) -> LabelledPool:
+    def _labelled(self) -> AnyPool:
         return self._some_model.labelled

@@ -14,10 +14,13 @@ from core.evidence import tune
 from core.histograms import Allocate, CodedRows
 from core.labelling import Parameters, nothing
 from core.posterior import LabelledPool, PoolPosterior
+from core.questions import AnyPool
 from core.settings import Reader, Settings
+from core.softmax import ClassTree, LabelledSoftmax
 
 LEAST_LABELS = 4  # to learn hyperparameters from
 LEAST_CHOICE = 10  # to choose a kernel by
+MILD_VARIANCE = 10.0  # of class functions under the softmax likelihood
 
 
 @dataclass(eq=False)
@@ -29,17 +32,12 @@ class PoolModel:
     decided_at: int  # labels it was chosen on
     reader: Reader
     width: int
-    labelled: LabelledPool
+    labelled: AnyPool
     simplex: Floats | None = None  # of the last search
 
     @classmethod
     def begin(
-        cls,
-        settings: Settings,
-        parameters: Parameters,
-        x: Table,
-        n_classes: int,
-        allocate: Allocate = np.empty,
+        cls, settings: Settings, parameters: Parameters, x: Table, tree: ClassTree, allocate: Allocate = np.empty
     ) -> "PoolModel":
         """Without labels; levels and scales are those of these items, which are kept in arrays made by `allocate`."""
         rough = settings.kernel == "hik" and not (settings.complement or settings.split)
@@ -52,16 +50,22 @@ class PoolModel:
         if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
         operator, _ = plain.operator(x, reader)
+        noises = [float(settings.noise)]
         if parameters.theta is not None:
-            operator = operator.with_kernel(operator.kernel.with_theta(np.array(parameters.theta[:-1])))
-            plain = replace(plain, noise=parameters.theta[-1])
+            width = len(operator.kernel.theta)
+            operator = operator.with_kernel(operator.kernel.with_theta(np.array(parameters.theta[:width])))
+            noises = list(parameters.theta[width:])
         rows = operator.own(np.arange(len(operator)))
         operator.check(rows)
         if isinstance(rows, CodedRows) and allocate is not np.empty:
             rows = rows.stored(allocate)
-        model = plain.model(operator.only(nothing()), nothing(), n_classes)
-        pool = LabelledPool(model, PoolPosterior(model.posterior, rows))
-        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], pool)
+        labelled: AnyPool
+        if settings.likelihood == "softmax":
+            labelled = LabelledSoftmax.begin(operator, rows, tree, noises, settings.max_memory)
+        else:
+            model = replace(plain, noise=noises[0]).model(operator.only(nothing()), nothing(), tree.n_classes)
+            labelled = LabelledPool(model, PoolPosterior(model.posterior, rows))
+        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled)
 
     @property
     def parameters(self) -> Parameters:
@@ -71,9 +75,7 @@ class PoolModel:
     @property
     def hyperparameters(self) -> dict[str, float]:
         """Kernel parameters and noise in use, by name."""
-        model = self.labelled.model
-        kernel = model.operator.kernel
-        return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), model.noise), strict=True))
+        return self.labelled.hyperparameters
 
     def read(self, x: Table) -> Any:
         """A table as a query, or a ValueError that says what does not fit."""
@@ -83,12 +85,14 @@ class PoolModel:
 
     def tune(self, on_step: Callable[[], object]) -> bool:
         """Find hyperparameters and use them; False if there is too little to learn them from."""
-        model = self.labelled.model
-        if len(np.unique(model.labels)) < 2 or len(model.labels) < LEAST_LABELS:
+        labelled = self.labelled
+        if len(np.unique(labelled.numbers)) < 2 or len(labelled.numbers) < LEAST_LABELS:
             return False
+        if isinstance(labelled, LabelledSoftmax):
+            return labelled.tune(self.settings.tune_weights, on_step)
         criterion = self.settings.tune
         found = tune(
-            model,
+            labelled.model,
             "loo" if criterion is None or criterion == "cv" else criterion,
             weights=self.settings.tune_weights,
             simplex=self.simplex,
@@ -97,13 +101,20 @@ class PoolModel:
             on_step=on_step,
         )
         self.simplex = found.simplex
-        self.labelled.reset(found.kernel, found.noise)
+        labelled.reset(found.kernel, found.noise)
         return True
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything but the settings as plain arrays."""
+    def renumber(self, renumber: Indices, tree: ClassTree) -> None:
+        """Old nodes have these numbers in another tree: classes come, move or are merged."""
+        if isinstance(self.labelled, LabelledSoftmax):
+            self.labelled.renumber(renumber, tree)
+        else:
+            self.labelled.renumber(renumber, tree.n_classes)
+
+    def state(self, *, warm: bool) -> dict[str, NDArray[Any]]:
+        """Everything but the settings as plain arrays; `warm` with what a fit may start from."""
         return {
-            **snapshot.dump(self.labelled, self.reader),
+            **snapshot.dump(self.labelled, self.reader, warm=warm),
             "kernel": np.array(self.kernel or ""),
             "decided_at": np.array(self.decided_at),
             "width": np.array(self.width),
@@ -111,11 +122,16 @@ class PoolModel:
 
     @classmethod
     def restore(
-        cls, settings: Settings, state: Mapping[str, NDArray[Any]], n_classes: int, allocate: Allocate = np.empty
+        cls, settings: Settings, state: Mapping[str, NDArray[Any]], tree: ClassTree, allocate: Allocate = np.empty
     ) -> "PoolModel":
         """The model that gave this state, under the settings it had; the posterior is solved from scratch."""
         kernel = str(state["kernel"]) or None
-        labelled, reader = snapshot.load(_plain(settings, kernel), state, n_classes, allocate)
+        plain = _plain(settings, kernel)
+        labelled: AnyPool
+        if settings.likelihood == "softmax":
+            labelled, reader = snapshot.load_softmax(plain, state, tree, allocate)
+        else:
+            labelled, reader = snapshot.load(plain, state, tree.n_classes, allocate)
         return cls(settings, kernel, int(state["decided_at"]), reader, int(state["width"]), labelled)
 
 
@@ -127,9 +143,19 @@ def chosen(
         return parameters, None
     known = Reader(histograms=False, complement=None).check(x[items])
     choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0])
-    theta = (*map(float, choice.kernel.theta), choice.noise)
+    noise = choice.noise if settings.likelihood == "gaussian" else _mild_noise(choice, known)
+    theta = (*map(float, choice.kernel.theta), noise)
     return Parameters(choice.name, len(labels), theta), choice
 
 
+def _mild_noise(choice: Choice, x: Table) -> float:
+    """Where the search for that of the softmax likelihood begins: the noise of regression says nothing of it."""
+    operator, _ = choice.settings.operator(x, choice.settings.reader(x))
+    operator = operator.with_kernel(choice.kernel)
+    swing = float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
+    return swing / MILD_VARIANCE
+
+
 def _plain(settings: Settings, kernel: str | None) -> Settings:
-    return settings if kernel is None else candidate(settings, kernel)
+    """With a kernel, and as label regression reads rows."""
+    return replace(settings, likelihood="gaussian") if kernel is None else candidate(settings, kernel)

@@ -5,14 +5,25 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
+from scipy.special import softmax
 
 from core._types import Floats, Indices
 from core.choice import Choice
 from core.labelling import TrackRecord, best_class
+from core.nodes import Nodes
 from core.posterior import one_vs_all, probit
+from core.settings import Likelihood
+from core.softmax import Targets
 from core.stopping import Advice, advice
 
 LEAST_SHARE = 1e-12  # of a label's noise that its own item does not explain, as far as rounding can tell
+
+
+def class_probabilities(likelihood: Likelihood, means: Floats, variances: Floats) -> Floats:
+    """Of each class, from means (rows x M) and the variances of targets (rows), which softmax does without."""
+    if not means.size:
+        return means
+    return probit(means, variances) if likelihood == "gaussian" else np.asarray(softmax(means, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,14 +31,15 @@ class LeftOut:
     """The labelled items, and what all other labels say of each of them."""
 
     items: Indices  # n
-    labels: Indices  # n
+    labels: Indices  # n, node numbers
     means: Floats  # n x M
     variances: Floats  # n, of the targets
+    likelihood: Likelihood
 
     @property
     def probabilities(self) -> Floats:
         """Of each class, n x M."""
-        return probit(self.means, self.variances)
+        return class_probabilities(self.likelihood, self.means, self.variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +47,13 @@ class Published:
     """An immutable view of a learner, for any number of readers while the learner goes on."""
 
     version: int
-    classes: tuple[str, ...]
+    nodes: Nodes
+    likelihood: Likelihood
     mean: Floats  # items x M
     variance: Floats  # items
     noise: float
     noises: Floats  # items; of the label there is, or of one to come
-    labels: Indices  # items; -1 without a label
+    labels: Indices  # items; node numbers, -1 without a label
     record: TrackRecord
     kernel: str  # name of the one in use
     solver: str  # name of the posterior in use
@@ -57,13 +70,18 @@ class Published:
                 object.__setattr__(self, field.name, view)
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes that items are one of, M."""
+        return self.nodes.classes
+
+    @property
     def probabilities(self) -> Floats:
         """Of each item and class."""
-        return probit(self.mean, self.variance + self.noise)
+        return class_probabilities(self.likelihood, self.mean, self.variance + self.noise)
 
     def probabilities_of(self, items: Indices) -> Floats:
         """Of some items and each class."""
-        return probit(self.mean[items], self.variance[items] + self.noise)
+        return class_probabilities(self.likelihood, self.mean[items], self.variance[items] + self.noise)
 
     @property
     def tells_classes_apart(self) -> bool:
@@ -86,22 +104,27 @@ class Published:
         """Each label foretold by the others, from what is published: no system is solved for it.
 
         With B = (K + N)^-1 = N^-1 - N^-1 cov N^-1, the posterior covariance of the labelled items gives
-        B_ii = (1 - var_i / N_i) / N_i, and y_i - mu_-i = alpha_i / B_ii with alpha_i = (y_i - mean_i) / N_i (design,
-        section 4).
+        B_ii = (1 - var_i / N_i) / N_i, and mean_i - mu_-i = alpha_i var_i / (1 - var_i / N_i) with alpha_i = (y_i -
+        mean_i) / N_i (design, section 4). Under the softmax likelihood alpha_i is y_i less the probabilities, which
+        makes it the first step towards what the others say.
         """
         items = np.flatnonzero(self.labels >= 0)
-        labels, noise = self.labels[items], self.noises[items]
+        labels, noise, mean = self.labels[items], self.noises[items], self.mean[items]
         share = np.clip(1.0 - self.variance[items] / noise, LEAST_SHARE, 1.0)
-        targets = one_vs_all(labels, len(self.classes))
-        means = targets - (targets - self.mean[items]) / share[:, None]
-        return LeftOut(items, labels, means, noise / share)
+        if self.likelihood == "gaussian":
+            targets = one_vs_all(labels, len(self.classes))
+            means = targets - (targets - mean) / share[:, None]
+        else:
+            p = class_probabilities(self.likelihood, mean, noise)
+            surprise = Targets.of(labels, self.nodes.tree).expected(p[:, None])[:, 0] - p
+            means = mean - surprise * (self.variance[items] / share * self.noise / noise)[:, None]
+        return LeftOut(items, labels, means, noise / share, self.likelihood)
 
     def advice(self) -> list[Advice]:
         """Whether to go on or stop, from four sides."""
-        known = self.tells_classes_apart
+        known, left_out = self.tells_classes_apart, self.left_out
         return advice(
-            self.left_out.means,
-            self.left_out.labels,
+            self.nodes.tree.covers(left_out.labels, best_class(left_out.means)),
             self.record,
             self.predicted if known else self.labels[:0],
             self.uncertainty if known else self.variance[:0],

@@ -4,13 +4,16 @@ import numpy as np
 
 from core._types import Indices
 from core.posterior import LabelledPool
-from core.queries import STRATEGIES, Pick, PoolState, pick
+from core.queries import STRATEGIES, Pick, PoolState, SoftmaxPool, pick
+from core.softmax import LabelledSoftmax
+
+AnyPool = LabelledPool | LabelledSoftmax
 
 REFERENCE_ROWS = 256  # of the pool, for strategies that look at it as a whole
 
 
 def ask(
-    labelled: LabelledPool,
+    labelled: AnyPool,
     count: int,
     strategy: str,
     *,
@@ -30,18 +33,19 @@ def ask(
     free[waiting] = False
     if not free.any():
         return []
-    if len(np.unique(labelled.model.labels)) < 2 and strategy != "random":
+    if len(np.unique(labelled.numbers)) < 2 and strategy != "random":
         strategy = "herding"
     state = pool_state(labelled, np.flatnonzero(free))
     return pick(state, strategy, count, seed=seed, explore=explore, pending=waiting)
 
 
-def pool_state(labelled: LabelledPool, items: Indices) -> PoolState:
+def pool_state(labelled: AnyPool, items: Indices) -> PoolState:
     """What strategies look at, for these items."""
-    return PoolState(
-        labelled.pool.mean[items],
-        labelled.pool.variance[items],
-        labelled.model.noise,
+    state = SoftmaxPool if isinstance(labelled, LabelledSoftmax) else PoolState
+    return state(
+        labelled.mean[items],
+        labelled.variance[items],
+        labelled.noise,
         items,
         labelled.covariance,
         labelled.kernel,

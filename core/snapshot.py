@@ -11,21 +11,23 @@ from core.kernels import DenseKernel, IntersectionKernel, LinearKernel, RBFKerne
 from core.linalg import DenseOperator, HistogramOperator, Operator
 from core.posterior import LabelledPool, PoolPosterior
 from core.settings import Reader, Settings
+from core.softmax import ClassTree, LabelledSoftmax
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def dump(labelled: LabelledPool, reader: Reader) -> dict[str, NDArray[Any]]:
-    """All arrays of a labelled pool, and what is needed to read more items."""
-    model = labelled.model
+def dump(labelled: LabelledPool | LabelledSoftmax, reader: Reader, *, warm: bool) -> dict[str, NDArray[Any]]:
+    """All arrays of a labelled pool, and what is needed to read more items; `warm` with what a fit may start from."""
+    start = {"weights": labelled.model.weights} if warm and isinstance(labelled, LabelledSoftmax) else {}
     return {
-        **_dump_rows(model.operator, labelled.pool.rows, reader),
+        **_dump_rows(labelled.operator, labelled.all_rows, reader),
+        **start,
         "learnt": np.array(labelled.learnt, dtype=np.int64),
-        "labels": model.labels,
-        "factors": model.factors,
-        "theta": np.append(model.operator.kernel.theta, model.noise),
-        "mean": labelled.pool.mean,
-        "variance": labelled.pool.variance,
+        "labels": labelled.numbers,
+        "factors": labelled.factors,
+        "theta": np.array(list(labelled.hyperparameters.values())),
+        "mean": labelled.mean,
+        "variance": labelled.variance,
     }
 
 
@@ -34,14 +36,25 @@ def load(
 ) -> tuple[LabelledPool, Reader]:
     """What `dump` was given, under the settings it had: the posterior solved from scratch, the pool as it was."""
     operator, rows, reader = _load_rows(settings, arrays, allocate)
-    learnt, theta = arrays["learnt"], arrays["theta"]
     model = settings.model(operator.only(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int64), n_classes)
-    model.noise = float(theta[-1])
-    model.operator = model.operator.with_kernel(model.operator.kernel.with_theta(theta[:-1]))
-    model.operator.append(rows.take(learnt) if isinstance(rows, CodedRows) else rows[learnt])
+    model.noise = float(arrays["theta"][-1])
+    model.operator = operator.only(arrays["learnt"])
     model.labels, model.factors = arrays["labels"], arrays["factors"]
     model.refit()
-    return LabelledPool(model, PoolPosterior.of(rows, arrays["mean"], arrays["variance"]), learnt.tolist()), reader
+    pool = PoolPosterior.of(rows, arrays["mean"], arrays["variance"])
+    return LabelledPool(model, pool, arrays["learnt"].tolist()), reader
+
+
+def load_softmax(
+    settings: Settings, arrays: Arrays, tree: ClassTree, allocate: Allocate = np.empty
+) -> tuple[LabelledSoftmax, Reader]:
+    """The same under the softmax likelihood; from the weights of a warm dump."""
+    operator, rows, reader = _load_rows(settings, arrays, allocate)
+    noises = arrays["theta"][len(operator.kernel.theta) :].tolist()
+    none = CodedRows.empty(rows.lineage) if isinstance(rows, CodedRows) else rows[:0]
+    labelled = LabelledSoftmax.begin(operator, none, tree, noises, settings.max_memory)
+    labelled.take_up(rows, arrays)
+    return labelled, reader
 
 
 def _dump_rows(operator: Operator, rows: Any, reader: Reader) -> dict[str, NDArray[Any]]:
@@ -65,10 +78,12 @@ def _dump_rows(operator: Operator, rows: Any, reader: Reader) -> dict[str, NDArr
 
 
 def _load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Operator, Any, Reader]:
-    """An operator of all pool rows, the rows, and the reader."""
+    """An operator of all pool rows under the kernel in use, the rows, and the reader."""
+    theta = arrays["theta"]
     if "x" in arrays:
-        dense = DenseOperator(arrays["x"], _dense_kernel(settings, arrays["x"].shape[1]))
-        return dense, arrays["x"], Reader(histograms=False, complement=None)
+        dense = _dense_kernel(settings, arrays["x"].shape[1])
+        dense = dense.with_theta(theta[: len(dense.theta)])
+        return DenseOperator(arrays["x"], dense), arrays["x"], Reader(histograms=False, complement=None)
     limit, total, least = (None if part < 0 else int(part) for part in arrays["level_room"])
     levels = LevelTable(
         arrays["level_values"],
@@ -85,6 +100,7 @@ def _load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[
     weights, groups = group_weights(settings.weights, settings.groups, n_dims // 2 if reader.doubles else n_dims)
     groups = np.concatenate([groups, groups]) if reader.doubles else groups
     kernel = IntersectionKernel(weights, groups, float(settings.bias), settings.transform, float(settings.eta))
+    kernel = kernel.with_theta(theta[: len(kernel.theta)])
     return HistogramOperator(Histograms(levels, rows), kernel), rows, reader
 
 

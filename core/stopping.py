@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import beta
 
 from core._types import Floats, Indices
 from core.labelling import TrackRecord
+
+Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.95
 GOOD_ACCURACY = 0.95
@@ -41,10 +44,10 @@ def interval(right: int, total: int) -> tuple[float, float]:
     return low, high
 
 
-def advice(means: Floats, labels: Indices, record: TrackRecord, guesses: Indices, uncertainty: Floats) -> list[Advice]:
-    """From four sides: labels and their leave-one-out means, items drawn at random, the pool's classes and doubts."""
+def advice(foretold: Bools, record: TrackRecord, guesses: Indices, uncertainty: Floats) -> list[Advice]:
+    """From four sides: labels that others foretell, items drawn at random, the pool's classes and its doubts."""
     return [
-        leave_one_out_accuracy(means, labels),
+        leave_one_out_accuracy(foretold),
         random_accuracy(np.array(list(record.foretold.values()), dtype=np.int64)),
         stability(record.guesses, guesses),
         pool_uncertainty(uncertainty),
@@ -81,14 +84,14 @@ def learning_curve(labels: Indices, right: Indices) -> list[CurvePoint]:
     return points
 
 
-def leave_one_out_accuracy(means: Floats, labels: Indices) -> Advice:
+def leave_one_out_accuracy(foretold: Bools) -> Advice:
     """Of the labels, each predicted from all others. Labels that were asked for are harder than the pool."""
     name = "leave-one-out accuracy"
-    if len(labels) < ENOUGH:
-        return Advice(name, None, None, None, False, f"go on: {len(labels)} labels are too few, {ENOUGH} are needed")
-    right = int((means.argmax(axis=1) == labels).sum())
-    low, high = interval(right, len(labels))
-    return _judged(name, right / len(labels), low, high, "of the labels are foretold by the others")
+    if len(foretold) < ENOUGH:
+        return Advice(name, None, None, None, False, f"go on: {len(foretold)} labels are too few, {ENOUGH} are needed")
+    right = int(foretold.sum())
+    low, high = interval(right, len(foretold))
+    return _judged(name, right / len(foretold), low, high, "of the labels are foretold by the others")
 
 
 def random_accuracy(right: Indices) -> Advice:

@@ -67,7 +67,7 @@ def test_the_walk_with_the_client(tmp_path, capsys):
 
 @pytest.mark.jit
 def test_the_walk_with_curl(tmp_path):
-    script = next(block for block in blocks("sh") if "curl" in block)
+    script = "".join(block for block in blocks("sh") if "curl" in block and "asknext" not in block)
     server = Process(None, tmp_path).start()
     try:
         script = script.replace("http://127.0.0.1:8000", server.address).replace("curl -s", "curl -sS --fail-with-body")
@@ -80,6 +80,9 @@ def test_the_walk_with_curl(tmp_path):
     assert '"accepted":2' in done.stdout
     assert '"label":"dog"' in done.stdout
     assert "a.jpg,cat" in done.stdout
+    assert '"decision":"robin"' in done.stdout
+    assert '"nodes":{"bird":0.' in done.stdout
+    assert '"coal tit":"tit"' in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ PROJECT = {
     "id": ID,
     "name": "pets",
     "classes": ["cat", "dog"],
+    "parents": {},
     "settings": ProjectSettings(encoder="auto").model_dump(),
     "encoder": {
         "kind": "text",
@@ -104,7 +105,7 @@ CLASS_COUNTS = {"cat": {"labelled": 16, "predicted": 500}, "dog": {"labelled": 1
 ANSWERS: dict[str, dict[str, Any]] = {
     "ProjectAnswer": PROJECT,
     "ProjectPage": {"projects": [PROJECT], "next": None},
-    "ClassesAnswer": {"classes": ["cat", "dog"]},
+    "ClassesAnswer": {"classes": ["bird", "robin", "tit"], "parents": {"robin": "bird", "tit": "bird"}},
     "ItemsAnswer": {"added": 2, "unchanged": 0},
     "ItemPage": {"items": [ITEM], "next": "99"},
     "ItemFeatures": {"columns": 3, "indices": [0, 2], "values": [0.1, 0.9]},
@@ -120,6 +121,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "ModelAnswer": {
         "version": 42,
         "degraded": None,
+        "likelihood": "gaussian",
         "solver": "dual",
         "kernel": "hik",
         "hyperparameters": {"eta": 1.0, "bias": 1.0, "weight[0]": 1.0, "noise": 0.1},
@@ -136,7 +138,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "predictions": [
             {
                 "label": "cat",
+                "decision": "cat",
                 "probabilities": {"cat": 0.9, "dog": 0.1},
+                "nodes": {},
                 "mean": {"cat": 0.8, "dog": -0.8},
                 "variance": 0.2,
             }
@@ -182,6 +186,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "labelled": 30,
         "classes": CLASS_COUNTS,
         "encoder": None,
+        "likelihood": "gaussian",
         "kernel": {"name": "hik", "why": "hik: leave-one-out squared error 0.3100; rbf 0.3500 (+0.0400 +- 0.0100)"},
         "solver": "dual",
         "hyperparameters": {"eta": 1.0, "bias": 1.0, "weight[0]": 1.0, "noise": 0.1},

@@ -24,7 +24,7 @@ def make_demo(service: Service) -> None:
         if projects.every_id(connection):
             return
     digits = load_digits()
-    project = catalogue.create(service.database, "Demo: handwritten digits", NAMES, ProjectSettings())
+    project = catalogue.create(service.database, "Demo: handwritten digits", dict.fromkeys(NAMES), ProjectSettings())
     items = [
         NewItem(f"digit-{i:04d}", dense_row(row.tolist()), {"image": picture(image)})
         for i, (row, image) in enumerate(zip(digits.data, digits.images, strict=True))

@@ -64,24 +64,26 @@ def classes_of(connection: Connection, project_ids: list[str]) -> dict[str, list
     return found
 
 
-def add_class(connection: Connection, project_id: str, name: str) -> int:
+def add_class(connection: Connection, project_id: str, name: str, parent: int | None = None) -> int:
     """The number of a new class."""
     taken = select(func.coalesce(func.max(classes.c.number), -1)).where(classes.c.project_id == project_id)
     number = int(connection.execute(taken).scalar_one()) + 1
     change(connection, project_id)
-    connection.execute(insert(classes).values(project_id=project_id, number=number, name=name))
+    connection.execute(insert(classes).values(project_id=project_id, number=number, name=name, parent=parent))
     return number
 
 
-def rename_class(connection: Connection, project_id: str, number: int, name: str) -> None:
-    """Call it by another name."""
+def change_class(connection: Connection, project_id: str, number: int, name: str, parent: int | None) -> None:
+    """Call it by another name, or make it a kind of another one."""
     query = update(classes).where(classes.c.project_id == project_id, classes.c.number == number)
-    connection.execute(query.values(name=name))
+    connection.execute(query.values(name=name, parent=parent))
     change(connection, project_id)
 
 
 def merge_class(connection: Connection, project_id: str, number: int, into: int) -> None:
-    """Its labels count as those of another class from now on; its name is free again."""
+    """Its labels and kinds count as those of another class from now on; its name is free again."""
     query = update(classes).where(classes.c.project_id == project_id, classes.c.number == number)
-    connection.execute(query.values(merged_into=into, name=f"merged/{number}/{uuid4().hex}"))
+    connection.execute(query.values(merged_into=into, parent=None, name=f"merged/{number}/{uuid4().hex}"))
+    kinds = update(classes).where(classes.c.project_id == project_id, classes.c.parent == number)
+    connection.execute(kinds.values(parent=into))
     change(connection, project_id)

@@ -67,6 +67,7 @@ keys = Table(
     CheckConstraint("role IN ('admin', 'annotator', 'reader')", name="role"),
 )
 
+# `parent` is the number of the class that this one is a kind of.
 classes = Table(
     "classes",
     metadata,
@@ -74,6 +75,7 @@ classes = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("merged_into", Integer),
+    Column("parent", Integer),
     UniqueConstraint("project_id", "name"),
 )
 

@@ -66,7 +66,8 @@ class ChooseBest(Task):
         known = [item for item in items if learner is not None and item < len(learner)]
         thought: dict[int, dict[str, Any]] = {}
         if learner is not None and known and len(np.unique(learner.labels[learner.labels >= 0])) > 1:
-            found = predictions(tuple(learner.classes), learner.mean[known], learner.variance[known], learner.noise)
+            mean, variance = learner.mean[known], learner.variance[known]
+            found = predictions(learner.nodes, learner.probabilities(mean, variance), mean, variance)
             thought = {item: told(self.config, one) for item, one in zip(known, found, strict=True)}
         entries = in_order([thought.get(item, NOTHING_LEARNT) for item in items])
         drawn = [pick.explored or pick.strategy == "random" for pick in picks]
@@ -99,6 +100,6 @@ def told_of_items(view: View, config: LabelConfig, numbers: Sequence[int | None]
         return [NOTHING_LEARNT if number is not None else UNKNOWN for number in numbers]
     known = [number for number in numbers if number is not None and number < len(model.mean)]
     rows = np.array(known, dtype=np.int64)
-    found = predictions(model.classes, model.mean[rows], model.variance[rows], model.noise) if known else []
+    found = predictions(model.nodes, model.probabilities_of(rows), model.mean[rows], model.variance[rows])
     thought = {number: told(config, one) for number, one in zip(known, found, strict=True)}
     return [thought.get(number, UNKNOWN) if number is not None else UNKNOWN for number in numbers]

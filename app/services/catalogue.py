@@ -1,6 +1,6 @@
 """The list of projects: made, shown, changed, deleted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,22 +11,34 @@ from app.db import encoders, projects
 from app.db.database import Database
 from app.encoders import check_options
 from app.services.class_book import ClassBook
+from app.services.classes import check_likelihood
+from app.services.classes import shown as shown_classes
 from app.services.clock import now
 from app.services.ids import new_id
 from app.services.problems import Invalid, NotFound, PreconditionFailed
 from app.services.project import Project, StoredEncoder
 from app.services.project_settings import ProjectSettings, learner_settings
 from app.services.turns import Task
+from core.nodes import Nodes
 
 
-def create(database: Database, name: str, classes: list[str], settings: ProjectSettings) -> dict[str, Any]:
-    """A new project."""
+def create(
+    database: Database, name: str, classes: Mapping[str, str | None], settings: ProjectSettings
+) -> dict[str, Any]:
+    """A new project; of each class what it is a kind of, or None."""
     _check(settings)
+    parents = {child: parent for child, parent in classes.items() if parent is not None}
+    try:
+        nodes = Nodes(tuple(classes), parents)
+    except ValueError as error:
+        raise Invalid(str(error)) from error
+    check_likelihood(settings, nodes)
     project_id = new_id()
+    numbers = {one: number for number, one in enumerate(classes)}
     with database.write() as connection:
         projects.add(connection, project_id, name, settings.model_dump(), now())
-        for one in classes:
-            projects.add_class(connection, project_id, one)
+        for one, parent in classes.items():
+            projects.add_class(connection, project_id, one, None if parent is None else numbers[parent])
         return shown(connection, project_id)
 
 
@@ -69,6 +81,7 @@ class ChangeProject(Task):
             where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
             raise Invalid(f"settings: {where}") from error
         _check(settings)
+        check_likelihood(settings, project.classes.nodes())
         if settings.columns != project.settings.columns and project.keys:
             raise Invalid("columns cannot be changed once there are items")
         encoder = project.settings.encoder, project.settings.encoder_options
@@ -101,7 +114,7 @@ def _shown(row: Any, classes: Sequence[Any], encoder: Any) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
-        "classes": ClassBook.of(classes).active(),
+        **shown_classes(ClassBook.of(classes)),
         "settings": row.settings,
         "encoder": None if encoder is None else asdict(StoredEncoder.of(encoder)),
         "revision": row.revision,

@@ -1,56 +1,78 @@
-"""The classes of a project: added, renamed and merged; numbers stay, names change."""
+"""The classes of a project: added, renamed, moved and merged; numbers stay, names change."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection
 
 from app.db import projects
+from app.services.class_book import ClassBook
 from app.services.problems import Conflict, Invalid, NotFound
 from app.services.project import Project
+from app.services.project_settings import ProjectSettings
 from app.services.turns import Task
+from core.nodes import Nodes
 
 
 @dataclass
 class AddClass(Task):
-    """A new class, which no item has yet."""
+    """A new class, which no item has yet; perhaps a kind of another."""
 
     project: Project
     name: str
+    parent: str | None = None
 
     def record(self, connection: Connection) -> None:
         """Write it."""
         check_free(self.project, self.name)
-        number = projects.add_class(connection, self.project.id, self.name)
-        self.project.classes.add(number, self.name)
+        parent = None if self.parent is None else known(self.project, self.parent)
+        parents = {} if self.parent is None else {self.name: self.parent}
+        check_tree(self.project, lambda nodes: nodes.with_more([self.name], parents))
+        number = projects.add_class(connection, self.project.id, self.name, parent)
+        self.project.classes.add(number, self.name, parent)
         self.project.revision += 1
+        self._parents = parents
 
     def learn(self) -> None:
         """One more function of the model."""
-        self.project.with_model(lambda learner: learner.add_classes([self.name]))
-        self.answer = self.project.classes.active()
+        self.project.with_model(lambda learner: learner.add_classes([self.name], self._parents))
+        self.answer = shown(self.project.classes)
 
 
 @dataclass
-class RenameClass(Task):
-    """The same class by another name."""
+class ChangeClass(Task):
+    """The same class by another name, or as a kind of another; None leaves the name, `move` tells of the parent."""
 
     project: Project
     old: str
-    new: str
+    new: str | None
+    parent: str | None = None
+    move: bool = False
 
     def record(self, connection: Connection) -> None:
         """Write it."""
+        classes = self.project.classes
         number = known(self.project, self.old)
-        check_free(self.project, self.new)
-        projects.rename_class(connection, self.project.id, number, self.new)
-        self.project.classes.add(number, self.new)
+        name, parent = self.old, classes.parents.get(number)
+        if self.new is not None:
+            check_free(self.project, self.new)
+            name = self.new
+        if self.move:
+            check_tree(self.project, lambda nodes: nodes.moved(self.old, self.parent))
+            parent = None if self.parent is None else known(self.project, self.parent)
+        projects.change_class(connection, self.project.id, number, name, parent)
+        classes.add(number, name, parent)
         self.project.revision += 1
 
     def learn(self) -> None:
         """The model knows classes by name."""
-        self.project.with_model(lambda learner: learner.rename_class(self.old, self.new))
-        self.answer = self.project.classes.active()
+        if self.move:
+            self.project.with_model(lambda learner: learner.move_class(self.old, self.parent))
+        new = self.new
+        if new is not None:
+            self.project.with_model(lambda learner: learner.rename_class(self.old, new))
+        self.answer = shown(self.project.classes)
 
 
 @dataclass
@@ -66,6 +88,7 @@ class MergeClass(Task):
         number, into = known(self.project, self.name), known(self.project, self.into)
         if number == into:
             raise Invalid("a class cannot be merged into itself")
+        check_tree(self.project, lambda nodes: nodes.merged(self.name, self.into))
         projects.merge_class(connection, self.project.id, number, into)
         self.project.classes.merge(number, into)
         self.project.revision += 1
@@ -74,7 +97,28 @@ class MergeClass(Task):
         """All labels at once; where people had differed they may now agree."""
         self.project.with_model(lambda learner: learner.merge_classes(self.name, self.into))
         self.project.all_changed = True
-        self.answer = self.project.classes.active()
+        self.answer = shown(self.project.classes)
+
+
+def shown(classes: ClassBook) -> dict[str, Any]:
+    """Classes as users see them: names in their order, and what some are a kind of."""
+    nodes = classes.nodes()
+    return {"classes": list(nodes.given), "parents": dict(nodes.parents)}
+
+
+def check_tree(project: Project, change: Callable[[Nodes], Nodes]) -> None:
+    """Raise Invalid unless the classes are a tree afterwards, and one that the model can have."""
+    try:
+        nodes = change(project.classes.nodes())
+    except ValueError as error:
+        raise Invalid(str(error)) from error
+    check_likelihood(project.settings, nodes)
+
+
+def check_likelihood(settings: ProjectSettings, nodes: Nodes) -> None:
+    """Raise Invalid for a tree of classes where the model learns them side by side."""
+    if nodes.parents and settings.likelihood != "softmax":
+        raise Invalid("a tree of classes needs the setting likelihood: softmax")
 
 
 def known(project: Project, name: str) -> int:

@@ -34,15 +34,17 @@ def insights(database: Database, project_id: str, view: View) -> dict[str, Any]:
 def curve(connection: Connection, project_id: str, classes: ClassBook, model: Published | None) -> list[dict[str, Any]]:
     """Accuracy on items drawn at random, against the labels given; see `core.stopping.learning_curve`.
 
-    An item counts with what the model thought of it before its first label, and is right if that is its label today.
+    An item counts with what the model thought of it before its first label, and is right if that is its label today, or
+    a kind of it.
     """
     if model is None:
         return []
-    numbers = [classes.number(name) for name in model.classes]
+    numbers = [classes.number(name) for name in model.nodes.names]
     judged = [
-        (row.labels, classes.resolve(row.predicted) == numbers[model.labels[row.item]])
+        (row.labels, label is not None and classes.covers(label, row.predicted))
         for row in events.first_drawn(connection, project_id)
         if row.item < len(model.labels) and model.labels[row.item] >= 0
+        for label in [numbers[model.labels[row.item]]]
     ]
     table = np.array(judged, dtype=np.int64).reshape(-1, 2)
     return [asdict(point) for point in learning_curve(table[:, 0], table[:, 1])]
@@ -55,7 +57,9 @@ def class_counts(names: list[str], model: Published | None) -> dict[str, dict[st
         free = model.labels < 0
         predicted = model.predicted[free & model.tells_classes_apart]
         for kind, found in (("labelled", model.labels[~free]), ("predicted", predicted)):
-            for name, count in zip(model.classes, np.bincount(found, minlength=len(model.classes)), strict=True):
+            for name, count in zip(
+                model.nodes.names, np.bincount(found, minlength=len(model.nodes.names)), strict=True
+            ):
                 counts.setdefault(name, {"labelled": 0, "predicted": 0})[kind] = int(count)
     return counts
 

@@ -56,7 +56,7 @@ class Ledger:
 
     sequence: int = 0
     standings: dict[int, dict[str, Standing]] = field(default_factory=dict)
-    foretold: dict[int, int] = field(default_factory=dict)  # of items drawn at random: 1 if predicted right
+    foretold: dict[int, tuple[int, int]] = field(default_factory=dict)  # of items drawn at random: prediction, label
     _answered: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     _done: dict[str, list[Done]] = field(default_factory=lambda: defaultdict(list))
 
@@ -74,8 +74,8 @@ class Ledger:
             answers[event.annotator] = undone.before  # in its old place among the votes
         elif event.kind in LABELS:
             answers[event.annotator] = Standing("label", event.class_number, event.sequence)
-            if event.drawn and event.predicted is not None:
-                self.foretold.setdefault(event.item, int(event.predicted == event.class_number))
+            if event.drawn and event.predicted is not None and event.class_number is not None:
+                self.foretold.setdefault(event.item, (event.predicted, event.class_number))
         elif event.kind in {"skip", "unsure"}:
             answers[event.annotator] = Standing(event.kind, None, event.sequence)
         else:

@@ -41,6 +41,7 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
         "labelled": view.n_labels,
         "classes": counts,
         "encoder": encoder,
+        "likelihood": project["settings"]["likelihood"],
         "kernel": kernel,
         "solver": view.model.solver if view.model is not None else None,
         "hyperparameters": dict(view.model.hyperparameters) if view.model is not None else {},
@@ -91,7 +92,7 @@ def _confusion(view: View) -> dict[str, dict[str, int]]:
     table: dict[str, dict[str, int]] = {}
     pairs, counts = np.unique(np.stack([labels, guesses]), axis=1, return_counts=True)
     for label, guess, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
-        table.setdefault(model.classes[label], {})[model.classes[guess]] = count
+        table.setdefault(model.nodes.names[label], {})[model.classes[guess]] = count
     return table
 
 
@@ -103,9 +104,10 @@ def _cautions(view: View, counts: dict[str, dict[str, int]], points: list[dict[s
     missing = view.n_items - (len(view.model.mean) if view.model is not None else 0)
     if missing:
         found.append(f"{missing} items are not in the model yet")
-    empty = sum(not count["labelled"] for count in counts.values())
+    classes = view.model.classes if view.model is not None else tuple(counts)
+    empty = sum(not counts[name]["labelled"] for name in classes if name in counts)
     if empty:
-        found.append(f"{empty} of {len(counts)} classes have no label: the model never predicts them with reason")
+        found.append(f"{empty} of {len(classes)} classes have no label: the model never predicts them with reason")
     judged = points[-1]["judged"] if points else 0
     if judged < ENOUGH:
         found.append(

@@ -51,7 +51,7 @@ def points(view: View, keys: list[str], places: Floats, limit: int) -> dict[str,
         return {"version": view.version, "points": []}
     items = sample(model.labels[: min(len(places), len(keys))], limit)
     guesses = _guesses(model, items)
-    names = [*model.classes, None]  # the last for items without a label
+    names = [*model.nodes.names, None]  # the last for items without a label
     found = [
         {"key": keys[item], "x": x, "y": y, "label": names[label], "predicted": guess, "uncertainty": doubt}
         for item, (x, y), label, (guess, doubt) in zip(

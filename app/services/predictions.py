@@ -11,7 +11,7 @@ from app.services.problems import Conflict, Invalid, NotFound
 from app.services.project import Project, View
 from app.services.turns import Task
 from core._types import Floats, Table
-from core.posterior import probit
+from core.nodes import Nodes
 
 
 @dataclass
@@ -35,7 +35,7 @@ class PredictRows(Task):
         self.answer = {
             "model_version": self.project.version,
             "degraded": self.project.degraded is not None,
-            "predictions": predictions(tuple(learner.classes), mean, variance, learner.noise),
+            "predictions": predictions(learner.nodes, learner.probabilities(mean, variance), mean, variance),
         }
 
 
@@ -61,21 +61,30 @@ def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
     return {
         "model_version": view.version,
         "degraded": view.degraded is not None,
-        "predictions": predictions(model.classes, model.mean[rows], model.variance[rows], model.noise),
+        "predictions": predictions(model.nodes, model.probabilities_of(rows), model.mean[rows], model.variance[rows]),
     }
 
 
-def predictions(classes: tuple[str, ...], mean: Floats, variance: Floats, noise: float) -> list[dict[str, Any]]:
-    """For each row: the best class, all probabilities and means, and the variance."""
-    probabilities = probit(mean, variance + noise)
+def predictions(nodes: Nodes, probabilities: Floats, mean: Floats, variance: Floats) -> list[dict[str, Any]]:
+    """For each row: the best class, all probabilities and means, and the variance; and what a tree tells."""
+    classes, inner, tree = nodes.classes, nodes.names[len(nodes.classes) :], nodes.tree
+    above = tree.to_nodes(probabilities)[:, len(classes) :]
     return [
         {
             "label": classes[best],
+            "decision": classes[near],
             "probabilities": dict(zip(classes, p, strict=True)),
+            "nodes": dict(zip(inner, q, strict=True)),
             "mean": dict(zip(classes, m, strict=True)),
             "variance": v,
         }
-        for best, p, m, v in zip(
-            mean.argmax(axis=1).tolist(), probabilities.tolist(), mean.tolist(), variance.tolist(), strict=True
+        for best, near, p, q, m, v in zip(
+            mean.argmax(axis=1).tolist(),
+            tree.decide(probabilities, "tree").tolist() if inner else mean.argmax(axis=1).tolist(),
+            probabilities.tolist(),
+            above.tolist(),
+            mean.tolist(),
+            variance.tolist(),
+            strict=True,
         )
     ]

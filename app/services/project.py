@@ -226,6 +226,11 @@ class Project:
         """The class each person chose, in the order they chose, merged classes resolved."""
         return {who: self.classes.resolve(number) for who, number in self.ledger.votes(item).items()}
 
+    def foretold(self) -> dict[int, int]:
+        """Of items drawn at random: 1 if the model foretold their first label, 0 if not."""
+        pairs = self.ledger.foretold.items()
+        return {item: int(self.classes.covers(label, predicted)) for item, (predicted, label) in pairs}
+
     def wanted(self, item: int) -> tuple[str, float] | None:
         """What the model should have learnt of an item: class and doubt."""
         agreed = consensus(self.votes(item), self.settings.consensus)
@@ -263,7 +268,8 @@ class Project:
 
     def begin_model(self, x: Table) -> OnlineLearner:
         """A learner of the first items; a ValueError says what cannot be read."""
-        learner = OnlineLearner(learner_settings(self.model()), self.classes.active())
+        nodes = self.classes.nodes()
+        learner = OnlineLearner(learner_settings(self.model()), nodes.given, parents=nodes.parents)
         learner.add_items(x)
         return learner
 

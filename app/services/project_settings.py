@@ -32,6 +32,11 @@ class ModelSettings(Known):
 
     model_config = ConfigDict(frozen=True)
 
+    likelihood: Literal["gaussian", "softmax"] = Field(
+        "gaussian",
+        description="gaussian learns each label exactly in milliseconds; softmax gives calibrated probabilities and "
+        "knows trees of classes, at the cost of a new fit, from the last, for each label",
+    )
     kernel: Literal["auto", "hik", "rbf", "linear"] | None = Field(
         None,
         description="auto compares all of them by leave-one-out error and says which won; by default hik where an "
@@ -45,9 +50,13 @@ class ModelSettings(Known):
     levels: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto"] | None = Field(
         "auto", description="distinct values a column may have; null keeps all"
     )
-    balance: bool = Field(False, description="more noise for larger classes, against imbalance")
+    balance: bool = Field(
+        False, description="more noise for larger classes, against imbalance; not with likelihood softmax"
+    )
     gamma: Positive | Literal["scale"] = Field("scale", description="of the RBF kernel")
-    tune: Literal["loo", "evidence"] = Field("loo", description="what hyperparameters are chosen by")
+    tune: Literal["loo", "evidence"] = Field(
+        "loo", description="what hyperparameters are chosen by; with likelihood softmax always cross-validation"
+    )
 
 
 class ProjectSettings(ModelSettings):
@@ -110,6 +119,8 @@ def learner_settings(model: dict[str, Any]) -> Settings:
     """
     options = dict(model)
     channels = options.pop("channels", [])
+    if options["likelihood"] == "softmax":
+        options["tune"] = "cv"
     if channels:
         options |= {"groups": np.repeat(np.arange(len(channels)), channels), "tune_weights": len(channels) > 1}
     settings = Settings(**options)

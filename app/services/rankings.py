@@ -56,7 +56,7 @@ def surprising(model: Published, limit: int) -> Ranked:
     """Labelled items by the probability, by all other labels, that their label is wrong."""
     left_out = model.left_out
     probabilities = left_out.probabilities
-    wrong = 1.0 - probabilities[np.arange(len(left_out.items)), left_out.labels]
+    wrong = 1.0 - model.nodes.tree.to_nodes(probabilities)[np.arange(len(left_out.items)), left_out.labels]
     first = np.argsort(-wrong, kind="stable")[:limit]
     return Ranked(left_out.items[first], wrong[first], probabilities[first])
 

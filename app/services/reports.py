@@ -244,6 +244,7 @@ class DescribeModel(Task):
         self.answer = {
             "version": project.version,
             "degraded": project.degraded,
+            "likelihood": project.settings.likelihood,
             "solver": None,
             "kernel": None,
             "hyperparameters": {},

@@ -17,7 +17,7 @@ from core.labelling import TrackRecord
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 
 
 def restore_model(project: Project, folder: Path) -> None:
@@ -44,10 +44,11 @@ def build(project: Project, training: Any) -> OnlineLearner:
     parameters, first = Parameters(), next(iter(batches(project, 0)))[1]
     if training is not None:
         first = training.at_item
-        if training.parameters["model"] == project.model():
+        # Trainings from before there was a choice were gaussian.
+        if {"likelihood": "gaussian"} | training.parameters["model"] == project.model():
             parameters = parameters_of(training.parameters)
-    record = TrackRecord(project.ledger.foretold)
-    labelling = Labelling(tuple(project.classes.active()), parameters=parameters, record=record)
+    nodes, record = project.classes.nodes(), TrackRecord(project.foretold())
+    labelling = Labelling(nodes.given, parameters=parameters, record=record, parents=nodes.parents)
     return OnlineLearner.build(learner_settings(project.model()), project.load_table(0, first), labelling)
 
 
@@ -95,7 +96,7 @@ def take_snapshot(project: Project) -> dict[str, np.ndarray[Any, Any]] | None:
         "format": np.array(FORMAT),
         "training_id": np.array(project.training_id),
         "model": np.array(repr(sorted(project.made_with.items()))),
-        "class_numbers": np.array(sorted(project.classes.names), dtype=np.int64),
+        "class_numbers": _class_numbers(project),
     }
 
 
@@ -119,12 +120,14 @@ def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
             int(arrays["format"]) == FORMAT
             and int(arrays["training_id"]) == project.training_id
             and str(arrays["model"]) == repr(sorted(project.model().items()))
-            and arrays["class_numbers"].tolist() == sorted(project.classes.names)
-            and len(arrays["classes"]) == len(project.classes.active())
+            and np.array_equal(arrays["class_numbers"], _class_numbers(project))
+            and len(arrays["classes"]) == len(project.classes.names)
         )
         if not fits:
             return None
-        arrays["classes"] = np.array(project.classes.active(), dtype=np.str_)
+        nodes = project.classes.nodes()  # names may be other ones by now
+        arrays["classes"] = np.array(nodes.given, dtype=np.str_)
+        arrays["parents"] = np.array([nodes.parents.get(name, "") for name in nodes.given], dtype=np.str_)
         learner = OnlineLearner.restore(learner_settings(project.model()), arrays)
     except FileNotFoundError:
         return None
@@ -132,3 +135,10 @@ def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
         log.warning("the snapshot of project %s cannot be used; the model is built from the log", project.id)
         return None
     return learner if len(learner) <= len(project.keys) else None
+
+
+def _class_numbers(project: Project) -> np.ndarray[Any, Any]:
+    """Of all classes with their parents (-1 for none), which no snapshot of others fits."""
+    parents = project.classes.parents
+    numbers = [(number, parents.get(number, -1)) for number in sorted(project.classes.names)]
+    return np.array(numbers, dtype=np.int64).reshape(-1, 2)

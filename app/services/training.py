@@ -15,6 +15,7 @@ from app.services.restoring import batches, stored_parameters
 from app.services.turns import LATER, Task, Writer
 from core import Labelling, OnlineLearner, Parameters
 from core.labelling import TrackRecord
+from core.nodes import Nodes
 
 FIRST_TRAINING = 10  # labels
 GROWTH = 1.5  # of the labels, from one training to the next
@@ -45,16 +46,18 @@ class TakeMaterial(Task):
         """Labels by name, with the parameters of today."""
         project, learner = self.project, self.project.learner
         labels = project.all_wanted()
-        parameters, record = Parameters(), TrackRecord(project.ledger.foretold)
+        nodes = project.classes.nodes()
+        parameters, record = Parameters(), TrackRecord(project.foretold())
         if learner is not None and len(learner) and project.made_with == project.model():
             known = learner.labelling()
             parameters, record = known.parameters, known.record
         labelling = Labelling(
-            tuple(project.classes.active()),
+            nodes.given,
             {item: name for item, (name, _) in labels.items()},
             {item: doubt for item, (_, doubt) in labels.items()},
             parameters,
             record,
+            parents=nodes.parents,
         )
         self.answer = Material(project.model(), labelling, len(project.keys), project.ledger.sequence)
 
@@ -67,7 +70,7 @@ class TakeLabels(Task):
 
     def choose(self) -> None:
         """Classes may have changed, too."""
-        self.answer = self.project.classes.active(), self.project.all_wanted()
+        self.answer = self.project.classes.nodes(), self.project.all_wanted()
 
 
 @dataclass
@@ -80,7 +83,7 @@ class PutInPlace(Task):
 
     def record(self, connection: Connection) -> None:
         """A restart builds the same model from this row."""
-        _check_classes(self.learner, self.project.classes.active())
+        _check_classes(self.learner, self.project.classes.nodes())
         if self.material.model != self.project.model():
             raise Outdated("the settings were changed during the training")
         report: dict[str, Any] = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
@@ -106,11 +109,11 @@ class PutInPlace(Task):
         project.training_id = self._training_id
         project.trained_labels = len(self.material.labelling.labels)
         project.made_with = self.material.model
-        self.learner.add_classes(project.classes.active()[len(self.learner.classes) :])
+        _add_classes(self.learner, project.classes.nodes())
         for start, stop in batches(project, len(self.learner)):
             self.learner.add_items(project.load_table(start, stop))
         project.learn_all()
-        self.learner.remember(project.ledger.foretold)
+        self.learner.remember(project.foretold())
 
 
 def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -> dict[str, Any]:
@@ -131,18 +134,26 @@ def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -
         return train(project, writer, progress, tune=tune)
 
 
-def _catch_up(learner: OnlineLearner, names: list[str], wanted: Labels) -> int:
+def _catch_up(learner: OnlineLearner, nodes: Nodes, wanted: Labels) -> int:
     """Learn what came in while training, and tell how much it was."""
-    _check_classes(learner, names)
-    learner.add_classes(names[len(learner.classes) :])
+    _check_classes(learner, nodes)
+    _add_classes(learner, nodes)
     changes = differences(learner, wanted)
     tell(learner, changes)
     return len(changes)
 
 
-def _check_classes(learner: OnlineLearner, names: list[str]) -> None:
-    if names[: len(learner.classes)] != learner.classes:
-        raise Outdated("classes were renamed or merged during the training")
+def _add_classes(learner: OnlineLearner, nodes: Nodes) -> None:
+    names = nodes.given[len(learner.nodes.given) :]
+    if names:
+        learner.add_classes(names, {name: nodes.parents[name] for name in names if name in nodes.parents})
+
+
+def _check_classes(learner: OnlineLearner, nodes: Nodes) -> None:
+    known = learner.nodes
+    same = all(nodes.parents.get(name) == known.parents.get(name) for name in known.given)
+    if nodes.given[: len(known.given)] != known.given or not same:
+        raise Outdated("classes were renamed, moved or merged during the training")
 
 
 def is_due(project: Project) -> bool:

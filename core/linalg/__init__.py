@@ -9,7 +9,7 @@ from core.linalg.histogram_operator import HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, added_error, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
-from core.linalg.linear_operator import LinearOperator
+from core.linalg.linear_operator import LinearOperator, LinearPredictor
 from core.linalg.operator import Operator, Predictor, Query, gram
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "LevelFeatures",
     "LevelSystem",
     "LinearOperator",
+    "LinearPredictor",
     "LookupTable",
     "Operator",
     "Predictor",

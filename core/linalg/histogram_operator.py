@@ -169,6 +169,11 @@ class HistogramOperator:
             self.u = self._level_u()
         return coded
 
+    def follow_levels(self, levels: LevelTable) -> None:
+        """Take a table that has grown from the one in use: ids are stable, so rows stay as they are."""
+        self.histograms.levels = levels
+        self.u = self._level_u()
+
     def remove(self, rows: Indices) -> None:
         self.rows.remove(rows)
 

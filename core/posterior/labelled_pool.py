@@ -10,7 +10,7 @@ import numpy as np
 from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
 from core.kernels import Kernel
-from core.linalg import HistogramOperator
+from core.linalg import HistogramOperator, Operator, Predictor
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, one_vs_all
 
@@ -30,6 +30,62 @@ class LabelledPool:
 
     def __len__(self) -> int:
         return len(self.pool)
+
+    @property
+    def mean(self) -> Floats:
+        """Of all items, m x M."""
+        return self.pool.mean
+
+    @property
+    def variance(self) -> Floats:
+        """Of all items, m."""
+        return self.pool.variance
+
+    @property
+    def all_rows(self) -> Any:
+        """All items as a query."""
+        return self.pool.rows
+
+    @property
+    def numbers(self) -> Indices:
+        """The class number of each learnt item."""
+        return self.model.labels
+
+    @property
+    def factors(self) -> Floats:
+        """How much the label of each learnt item is doubted."""
+        return self.model.factors
+
+    @property
+    def operator(self) -> Operator:
+        """The kernel over the learnt items."""
+        return self.model.operator
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise on a target."""
+        return self.model.noise
+
+    @property
+    def name(self) -> str:
+        """Of the posterior in use."""
+        return self.model.name
+
+    @property
+    def rounds(self) -> int:
+        """Of conjugate gradients, if it is the iterative one."""
+        return getattr(self.model.posterior, "rounds", 0)
+
+    @property
+    def predictor(self) -> Predictor:
+        """The means as a function, which later changes do not touch."""
+        return self.model.posterior.predictor
+
+    @property
+    def hyperparameters(self) -> dict[str, float]:
+        """Kernel parameters and noise in use, by name."""
+        kernel = self.operator.kernel
+        return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), self.noise), strict=True))
 
     @property
     def labels(self) -> Indices:
@@ -94,9 +150,9 @@ class LabelledPool:
         self.model.relabel(labels, n_classes)
         self._after_balance()
 
-    def renumber(self, labels: Indices, n_classes: int) -> None:
-        """All labels in other class numbers: classes come or are merged."""
-        self.model.relabel(labels, n_classes)
+    def renumber(self, renumber: Indices, n_classes: int) -> None:
+        """Old classes have these numbers from now on: classes come or are merged."""
+        self.model.relabel(renumber[self.numbers], n_classes)
         self.pool.retarget(self.model.posterior)
         self._after_balance()
 
@@ -104,6 +160,22 @@ class LabelledPool:
         """Another kernel and noise for the same labels."""
         self.model.reset(kernel, noise)
         self.refresh()
+
+    def refit(self) -> None:
+        """Solve from scratch; the pool is as it was."""
+        self.model.refit()
+
+    def moments(self, query: Any) -> tuple[Floats, Floats]:
+        """Means (rows x M) and variances (rows) of rows that need not be items."""
+        return self.model.posterior.means(query), self.model.posterior.variance(query)
+
+    def means(self, query: Any) -> Floats:
+        """Of rows that need not be items, rows x M."""
+        return self.model.posterior.means(query)
+
+    def residual(self) -> float:
+        """How exact the solution is."""
+        return self.model.posterior.residual()
 
     def refresh(self) -> None:
         """Mean and variance of all items from scratch."""

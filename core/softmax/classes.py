@@ -1,5 +1,6 @@
 """The softmax model with the face of label regression, for estimators that can have either."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from core._types import Floats, Indices
 from core.kernels import Kernel
 from core.linalg import Operator, Predictor
 from core.posterior import Posterior
-from core.softmax.cross_validation import CrossValidation, Search, Tie, TunedPrior, tune_prior
+from core.softmax.cross_validation import BOUNDS, CrossValidation, Search, Tie, TunedPrior, tune_prior
 from core.softmax.model import SoftmaxRegression
 from core.softmax.prior import Prior
 from core.softmax.tree import ClassTree
@@ -41,10 +42,19 @@ class SoftmaxClasses(SoftmaxRegression):
         super().__init__(operator, labels, scaled_prior(tree, operator.kernel, noise), counts=counts)
 
     def tune(self, *, weights: bool = False) -> TunedPrior:
-        """Find hyperparameters by cross-validation, from where they are, and use them.
+        """Find hyperparameters by cross-validation, from where they are, and use them."""
+        found = self.search(weights=weights)
+        self.reset(found.prior)
+        return found
 
-        These are the variance (in a tree one for each depth), that of the intercepts, the parameter of a transform or
-        of the RBF kernel, and weights if asked for.
+    def search(
+        self, *, weights: bool = False, most: float = BOUNDS[1], on_step: Callable[[], object] = lambda: None
+    ) -> TunedPrior:
+        """The best hyperparameters by cross-validation, from where they are.
+
+        These are the variance (in a tree one for each depth, each `most` at most), that of the intercepts, the
+        parameter of a transform or of the RBF kernel, and weights if asked for. `on_step` is called before each
+        evaluation.
         """
         kernel, prior = self.prior.kernels[0], self.prior
         theta = ["eta"] if getattr(kernel, "transform", None) is not None else []
@@ -53,9 +63,8 @@ class SoftmaxClasses(SoftmaxRegression):
         sampled = self.operator if len(rows) == len(self.labels) else self.operator.only(rows)
         criterion = CrossValidation(sampled, self.labels[rows], prior, counts=self.counts[rows])
         tie: Tie = "shared" if prior.tree.is_flat else "depth"
-        found = tune_prior(criterion, prior, Search.of(prior, tie, theta=tuple(theta), intercept=prior.intercept > 0.0))
-        self.reset(found.prior)
-        return found
+        search = Search.of(prior, tie, theta=tuple(theta), intercept=prior.intercept > 0.0)
+        return tune_prior(criterion, prior, replace(search, most=most), on_step=on_step)
 
     @property
     def parameters(self) -> dict[str, float]:

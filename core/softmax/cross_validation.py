@@ -80,6 +80,7 @@ class Search:
     together: bool = True  # one value for all kernels
     intercept: bool = False
     noise: bool = False
+    most: float = BOUNDS[1]  # that a node's variance may be
 
     @classmethod
     def of(cls, prior: Prior, tie: Tie = "shared", *, theta: tuple[str, ...] = (), intercept: bool = False) -> "Search":
@@ -122,7 +123,7 @@ class Search:
         """Of the logarithms."""
         kernels = [kernel.bounds[self._places(kernel)] for kernel in self._kernels(prior)]
         free = int(self.ties.max()) + 1
-        bounds = np.vstack([[BOUNDS] * free, *kernels, *[[BOUNDS]] * (self.intercept + self.noise)])
+        bounds = np.vstack([[(BOUNDS[0], self.most)] * free, *kernels, *[[BOUNDS]] * (self.intercept + self.noise)])
         return np.asarray(np.log(bounds))
 
     def gradient(self, prior: Prior, by: PriorGradient) -> Floats:

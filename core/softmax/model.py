@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import softmax
 
 from core._types import Floats, Indices
-from core.linalg import Operator
+from core.histograms import LevelTable
+from core.linalg import HistogramOperator, Operator
 from core.softmax.joint import Columns, JointKernel, Latents
 from core.softmax.newton import TOLERANCE, Fit, downhill, fit
 from core.softmax.prior import Prior
@@ -132,6 +133,17 @@ class SoftmaxRegression:
         weights = self.weights
         self.operator, self.prior, self._past = _under(self.operator, prior), prior, None
         self._fit(weights)
+
+    def refit(self, weights: Floats | None = None) -> None:
+        """Solve from scratch, or from these weights (n x C)."""
+        self._past = None
+        self._fit(weights)
+
+    def follow_levels(self, levels: LevelTable) -> None:
+        """The level table of a histogram operator has grown without a new row."""
+        if isinstance(self.operator, HistogramOperator):
+            self.operator.follow_levels(levels)
+            self._forget_predictions()
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:

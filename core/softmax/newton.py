@@ -12,6 +12,7 @@ from core.softmax.curvature import Curvature, dots, ratio, row_dots
 from core.softmax.joint import JointKernel
 from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
+from core.softmax.uncertain import ConjugateSteps
 
 TOLERANCE = 1e-6
 MAX_STEPS = 100
@@ -44,18 +45,23 @@ def fit(
 ) -> Fit:
     """Minimise from given weights (and their latents K a, if known); `counts` is the weight of each row's likelihood.
 
-    Where labels are uncertain, each Newton step is the M step of a generalised EM with the E step of that moment: the
-    likelihood of the labels never falls, and the gradient that is to vanish is its own. `offset` is added to all
-    latents: what rows outside of this problem contribute. `past` has directions of earlier fits, for one problem.
+    Where labels are uncertain, each Newton step is the M step of a generalised EM with the E step of that moment, made
+    conjugate to the last: the likelihood of the labels never falls, and the gradient that is to vanish is its own.
+    `offset` is added to all latents: what rows outside of this problem contribute. `past` has directions of earlier
+    fits, for one problem.
     """
     n, n_classes = targets.allowed.shape
     counts = np.ones((n, 1)) if counts is None else counts
     learnt = counts[:, :, None]
+    if not targets.allowed.size:  # nothing is learnt
+        nothing = np.zeros((n, counts.shape[1], n_classes))
+        return Fit(nothing, nothing, 0.0, 0, 0, converged=True)
     a = np.zeros((n, counts.shape[1], n_classes)) if weights is None else _centred(weights) * (learnt > 0.0)
     u = latents if latents is not None else joint.product(a) if a.any() else np.zeros_like(a)
     products = int(latents is None and bool(a.any()))
     first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * learnt
     scale = np.maximum(np.sqrt(dots(first, first)), 1e-12)
+    conjugate = ConjugateSteps(targets, learnt, offset) if len(targets.uncertain) else None
     for steps in range(max_steps + 1):
         pi = softmax(u + offset, axis=2)
         q = targets.expected(pi)
@@ -70,6 +76,10 @@ def fit(
         forcing = np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance))
         s, ks = curvature.solve(g, forcing * left * scale, past=past)
         products += curvature.products
+        if conjugate is not None:
+            step, move = conjugate(a, u, g, s, ks)
+            a, u = a + step, u + move
+            continue
         length = _line_search(u + offset, a, q, learnt, -s, -ks, dots(g, ks))[:, None]
         a, u = a - length * s, u - length * ks
     converged = not open_.any()

@@ -89,6 +89,16 @@ class ClassTree:
         allowed: NDArray[np.bool_] = self.paths.T.tocsr()[labels].toarray() > 0.0
         return allowed
 
+    def covers(self, labels: Indices, classes: Indices) -> NDArray[np.bool_]:
+        """Whether each label is this class, or a node above it.
+
+        >>> ClassTree(np.array([3, 3, -1, -1])).covers(np.array([3, 1]), np.array([0, 0])).tolist()
+        [True, False]
+        """
+        if self.is_flat or not len(labels):
+            return np.asarray(labels == classes)
+        return np.asarray(self.under(labels)[np.arange(len(labels)), classes])
+
     def decide(self, probabilities: Floats, loss: Loss = "class") -> Indices:
         """The class with the least expected loss: of being wrong, of a wrong parent, or of the distance in the tree.
 

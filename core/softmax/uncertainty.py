@@ -44,4 +44,4 @@ def laplace_posterior(model: SoftmaxRegression, max_memory: float = np.inf) -> P
 
 def centred(latents: Floats) -> Floats:
     """Latents without the part that all classes of a row share, which says nothing."""
-    return np.asarray(latents - latents.mean(axis=1, keepdims=True))
+    return np.asarray(latents - latents.mean(axis=1, keepdims=True)) if latents.size else latents

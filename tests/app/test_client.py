@@ -130,6 +130,10 @@ def test_projects_and_classes(client):
     assert client.add_class(p, "a/merge") == ["left", "wrong/../right", "a/merge"]
     assert client.rename_class(p, "wrong/../right", "right") == ["left", "right", "a/merge"]
     assert client.merge_class(p, "a/merge", "right") == ["left", "right"]
+    client.change_project(p, settings={"likelihood": "softmax"})
+    assert client.add_class(p, "far left", "left") == ["left", "right", "far left"]
+    client.move_class(p, "right", "far left")
+    assert client.project(p).parents == {"far left": "left", "right": "far left"}
     client.delete_project(p)
     with pytest.raises(AskNextError) as error:
         client.project(p)

@@ -6,16 +6,17 @@ from fastapi import Header, Query, Request, Response, status
 
 from app.api.context import Admin, AnyAdmin, AnyCaller, Reader, links_of, router
 from app.api.schemas import (
+    ClassChange,
     ClassesAnswer,
-    ClassName,
     MergeInto,
+    NewClass,
     NewProject,
     ProjectAnswer,
     ProjectChange,
     ProjectPage,
 )
 from app.services import catalogue
-from app.services.classes import AddClass, MergeClass, RenameClass
+from app.services.classes import AddClass, ChangeClass, MergeClass
 from app.services.problems import Forbidden, Invalid
 
 routes = router("projects")
@@ -30,7 +31,7 @@ async def create_project(caller: AnyAdmin, body: NewProject, response: Response)
     if caller.principal.project_id is not None:
         raise Forbidden("this key belongs to one project and cannot make others")
     database = caller.service.database
-    project = await caller.in_thread(catalogue.create, database, body.name, body.classes, body.settings)
+    project = await caller.in_thread(catalogue.create, database, body.name, body.parents, body.settings)
     return _with_etag(response, project)
 
 
@@ -72,21 +73,22 @@ async def delete_project(at: Admin, request: Request) -> None:
 
 
 @routes.post("/projects/{project}/classes", status_code=status.HTTP_201_CREATED, response_model=ClassesAnswer)
-async def add_class(at: Admin, body: ClassName) -> Any:
-    """Add a class, at any time."""
-    return {"classes": await at.do(AddClass(at.project, body.name))}
+async def add_class(at: Admin, body: NewClass) -> Any:
+    """Add a class, at any time; with likelihood softmax perhaps as a kind of another."""
+    return await at.do(AddClass(at.project, body.name, body.parent))
 
 
 @routes.patch("/projects/{project}/classes/{name:path}", response_model=ClassesAnswer)
-async def rename_class(at: Admin, name: str, body: ClassName) -> Any:
-    """Rename a class; its labels stay."""
-    return {"classes": await at.do(RenameClass(at.project, name, body.name))}
+async def change_class(at: Admin, name: str, body: ClassChange) -> Any:
+    """Rename a class, or move it in the tree; its labels stay."""
+    move = "parent" in body.model_fields_set
+    return await at.do(ChangeClass(at.project, name, body.name, body.parent, move=move))
 
 
 @routes.post("/projects/{project}/classes/{name:path}/merge", response_model=ClassesAnswer)
 async def merge_class(at: Admin, name: str, body: MergeInto) -> Any:
-    """Make the labels of a class those of another."""
-    return {"classes": await at.do(MergeClass(at.project, name, body.into))}
+    """Make the labels of a class those of another; what is a kind of it moves along."""
+    return await at.do(MergeClass(at.project, name, body.into))
 
 
 def number_of(cursor: str) -> int | None:

@@ -1,6 +1,6 @@
 """What can be seen of the learning: curves, maps, rankings, events, the model card, explanations."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -147,6 +147,7 @@ class ModelCard(BaseModel):
     labelled: int
     classes: dict[str, ClassCounts]
     encoder: dict[str, Any] | None = Field(description="how raw items become features; null where they come as numbers")
+    likelihood: Literal["gaussian", "softmax"]
     kernel: KernelNote | None
     solver: str | None
     hyperparameters: dict[str, float]

@@ -46,7 +46,9 @@ class Question(BaseModel):
     score: float = Field(description="of the strategy; lower is asked first")
     strategy: str
     explored: bool = Field(description="drawn at random, to keep the estimates honest")
-    mean: dict[str, float] = Field(description="of each class, +1 for yes and -1 for no")
+    mean: dict[str, float] = Field(
+        description="of each class, +1 for yes and -1 for no; with likelihood softmax logits, which sum to 0"
+    )
     variance: float | None
     lease: LeaseAnswer
 

@@ -1,6 +1,6 @@
 """The model."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -35,8 +35,10 @@ class PredictRows(Body):
 class Prediction(BaseModel):
     """What the model thinks of a row."""
 
-    label: str
-    probabilities: dict[str, float]
+    label: str = Field(description="the most probable class")
+    decision: str = Field(description="the class with the least expected distance in the tree of classes")
+    probabilities: dict[str, float] = Field(description="of each class that is no parent; they sum to 1")
+    nodes: dict[str, float] = Field(description="of each parent: the sum of what is under it")
     mean: dict[str, float]
     variance: float
 
@@ -97,6 +99,7 @@ class ModelAnswer(BaseModel):
 
     version: int
     degraded: str | None = Field(description="what is wrong, if something is")
+    likelihood: Literal["gaussian", "softmax"]
     solver: str | None
     kernel: str | None = Field(description="its name, and how it was chosen if that was left to the service")
     hyperparameters: dict[str, float]

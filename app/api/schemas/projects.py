@@ -8,22 +8,48 @@ from app.api.schemas.common import Body, Name, Page
 from app.services.project_settings import ProjectSettings
 
 
+class NewClass(Body):
+    """A class, perhaps a kind of another one."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "cat"}, {"name": "robin", "parent": "bird"}]})
+
+    name: Name
+    parent: Name | None = Field(None, description="what it is a kind of; only with likelihood softmax")
+
+
 class NewProject(Body):
     """A project; everything but the name can come later."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "digits", "classes": ["zero", "one"], "settings": {"overlap": 1}}]}
+        json_schema_extra={
+            "examples": [
+                {"name": "digits", "classes": ["zero", "one"], "settings": {"overlap": 1}},
+                {
+                    "name": "birds",
+                    "classes": ["bird", {"name": "robin", "parent": "bird"}, {"name": "tit", "parent": "bird"}, "bat"],
+                    "settings": {"likelihood": "softmax"},
+                },
+            ]
+        }
     )
 
     name: Name
-    classes: Annotated[list[Name], Field(max_length=10_000, fail_fast=True)] = Field(default_factory=list)
+    classes: Annotated[list[Name | NewClass], Field(max_length=10_000, fail_fast=True)] = Field(
+        default_factory=list, description="names, or names with parents, in any order"
+    )
     settings: ProjectSettings = ProjectSettings()
 
     @model_validator(mode="after")
     def _different(self) -> "NewProject":
-        if len(set(self.classes)) < len(self.classes):
+        if len(self.parents) < len(self.classes):
             raise ValueError("classes must have different names")
         return self
+
+    @property
+    def parents(self) -> dict[str, str | None]:
+        """Of each class what it is a kind of."""
+        named = (one if isinstance(one, NewClass) else NewClass(name=one) for one in self.classes)
+        return {one.name: one.parent for one in named}
 
 
 class ProjectChange(Body):
@@ -57,6 +83,7 @@ class ProjectAnswer(BaseModel):
     id: str
     name: str
     classes: list[str]
+    parents: dict[str, str] = Field(description="what some classes are a kind of")
     settings: ProjectSettings
     encoder: EncoderAnswer | None = Field(description="null until raw items were imported")
     created_at: float
@@ -68,12 +95,19 @@ class ProjectPage(Page):
     projects: list[ProjectAnswer]
 
 
-class ClassName(Body):
-    """A class by its name."""
+class ClassChange(Body):
+    """What is to change of a class; only what is named does."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "cat"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "cat"}, {"parent": "bird"}]})
 
-    name: Name
+    name: Name | None = None
+    parent: Name | None = Field(None, description="what it is a kind of; null takes it to the top")
+
+    @model_validator(mode="after")
+    def _something(self) -> "ClassChange":
+        if self.name is None and "parent" not in self.model_fields_set:
+            raise ValueError("give a name, a parent or both")
+        return self
 
 
 class MergeInto(Body):
@@ -88,3 +122,4 @@ class ClassesAnswer(BaseModel):
     """The classes of a project, in their order."""
 
     classes: list[str]
+    parents: dict[str, str] = Field(description="what some classes are a kind of")

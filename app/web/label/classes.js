@@ -1,6 +1,7 @@
-// The buttons of classes: their keys, finding one among many, a new one, and how likely each is.
+// The buttons of classes: their keys, a tree to walk, finding one among many, a new one, and how likely each is.
 
-import { $, h, percent } from "../dom.js";
+import { $, h, percent, plural } from "../dom.js";
+import { kindsOf } from "../tree.js";
 import { keysOf } from "./keymap.js";
 
 const MANY = 24; // classes from which there is a field to find them
@@ -16,15 +17,20 @@ const ROOM_BESIDE = 208; // pixels of a button from which on there is room for a
 
 export class Classes {
   #project = null;
+  #at = null; // the class whose kinds are shown; null at the top
   #keys = new Map(); // key -> class
+  #shares = null; // how likely each class is
 
-  /** `chosen(name)` is told which class was pressed. */
-  constructor(chosen) {
+  /** `chosen(name)` is told which class was pressed, and `say` reads out. */
+  constructor(chosen, say) {
     this.chosen = chosen;
+    this.say = say;
     $("classes").addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (button && event.detail < 2) this.choose(button.dataset.name); // the second click of a double click is no answer
     });
+    $("class-here").addEventListener("click", (event) => event.detail < 2 && this.chosen(this.#at));
+    $("class-up").addEventListener("click", () => this.#up());
     $("find").addEventListener("input", () => this.#draw());
     $("find").addEventListener("keydown", (event) => this.#found(event));
     $("new-class").addEventListener("submit", (event) => this.#named(event));
@@ -34,20 +40,26 @@ export class Classes {
   show(project) {
     this.#project = project;
     const { classes, settings } = project;
-    const keys = keysOf(classes);
-    this.#keys = new Map(classes.map((name, place) => [keys[place], name]).filter(([key]) => key));
+    if (!classes.includes(this.#at)) this.#at = null;
     $("find-row").hidden = classes.length < MANY;
     $("new-class").hidden = !(settings.open_classes || !classes.length);
     $("find").value = "";
     this.#draw();
   }
 
-  /** The class of a key, or undefined. */
+  /** What a key does here, or undefined. */
   of(key) {
-    return this.#keys.get(key);
+    if (this.#keys.has(key)) return () => this.choose(this.#keys.get(key));
+    if (this.#at === null) return undefined;
+    return { Enter: () => this.chosen(this.#at), Escape: () => this.#up(), Backspace: () => this.#up() }[key];
   }
 
+  /** Answer with a class, or show its kinds. */
   choose(name) {
+    if (kindsOf(this.#project, name).length) {
+      this.#go(name);
+      return;
+    }
     const button = [...$("classes").children].find((one) => one.dataset.name === name);
     button?.classList.remove("chosen");
     void button?.offsetWidth; // so that the flash begins anew
@@ -55,44 +67,72 @@ export class Classes {
     this.chosen(name);
   }
 
+  /** Back to the classes that are no kind of others. */
+  top() {
+    if (this.#at === null) return;
+    this.#at = null;
+    this.#draw();
+  }
+
+  #up() {
+    this.#go(this.#project.parents[this.#at] ?? null);
+  }
+
+  #go(name) {
+    const hadFocus = document.activeElement?.closest("#classes, #class-path");
+    this.#at = name;
+    $("find").value = "";
+    this.#draw();
+    if (hadFocus) $("classes").querySelector("button")?.focus();
+    const kinds = plural(kindsOf(this.#project, name).length, "kind");
+    this.say(name === null ? "All classes" : `${name}: ${kinds}. Enter for some kind of ${name}, Escape to go back`);
+  }
+
   find() {
     if (!$("find-row").hidden) $("find").focus();
   }
 
   /** Write on each button how likely its class is; null takes that away. */
-  likely(probabilities) {
-    const best = probabilities && Math.max(...Object.values(probabilities));
-    for (const button of $("classes").querySelectorAll("button")) {
-      const share = probabilities?.[button.dataset.name] ?? 0;
+  likely(shares) {
+    this.#shares = shares;
+    const buttons = [...$("classes").querySelectorAll("button")];
+    const best = Math.max(...buttons.map((button) => shares?.[button.dataset.name] ?? 0));
+    for (const button of buttons) {
+      const share = shares?.[button.dataset.name] ?? 0;
       const [fill, value] = button.querySelectorAll(".fill, .value");
       value.textContent = share >= UNLIKELY ? percent(share) : "";
       fill.style.width = `${100 * share}%`;
-      button.classList.toggle("guessed", Boolean(probabilities) && share === best);
+      button.classList.toggle("guessed", Boolean(shares) && share === best);
     }
   }
 
   #draw() {
-    const keys = keysOf(this.#project.classes);
+    const here = kindsOf(this.#project, this.#at);
+    const keys = new Map(keysOf(here).map((key, place) => [here[place], key]));
+    this.#keys = new Map([...keys].filter(([, key]) => key).map(([name, key]) => [key, name]));
     const sought = $("find").value.trim().toLowerCase();
-    const found = this.#project.classes
-      .map((name, place) => ({ name, key: keys[place] }))
-      .filter(({ name }) => name.toLowerCase().includes(sought));
-    const buttons = found
-      .slice(0, MOST_BUTTONS)
-      .map(({ name, key }) =>
-        h(
-          "button.class",
-          { title: name, dataset: { name }, "aria-keyshortcuts": key || null },
-          h("span.fill"),
-          key && h("kbd", { "aria-hidden": "true" }, key.toUpperCase()),
-          h("span.name", { dir: "auto" }, name),
-          h("span.value"),
-        ),
-      );
+    const found = sought ? this.#project.classes.filter((name) => name.toLowerCase().includes(sought)) : here;
+    const buttons = found.slice(0, MOST_BUTTONS).map((name) => this.#button(name, keys.get(name)));
     const rest = found.length - MOST_BUTTONS;
     if (rest > 0) buttons.push(h("p.fine", `and ${rest} more: type a part of the name`));
     $("classes").replaceChildren(...buttons);
+    $("class-path").hidden = this.#at === null;
+    $("class-here").querySelector(".name").textContent = `Some kind of ${this.#at}`;
+    this.likely(this.#shares);
     this.#balance();
+  }
+
+  #button(name, key) {
+    const kinds = kindsOf(this.#project, name).length;
+    return h(
+      "button.class",
+      { title: name, dataset: { name }, "aria-keyshortcuts": key || null },
+      h("span.fill"),
+      key && h("kbd", { "aria-hidden": "true" }, key.toUpperCase()),
+      h("span.name", { dir: "auto" }, name),
+      h("span.value"),
+      kinds > 0 && h("span.more", h("span", { "aria-hidden": "true" }, "›"), h("span.unseen", `, ${plural(kinds, "kind")}`)),
+    );
   }
 
   /** As many columns as there is room for, but rows of equal length: 5 and 5, not 6 and 4. */

@@ -285,9 +285,9 @@ export class Labelling {
   async #reload() {
     const project = this.#project;
     try {
-      const { classes } = await call("GET", this.#path());
+      const { classes, parents } = await call("GET", this.#path());
       if (project !== this.#project) return;
-      project.classes = classes;
+      Object.assign(project, { classes, parents });
       this.screen.classes(project);
     } catch {
       // Later.

@@ -22,7 +22,7 @@ export class Screen {
     this.say = page.say;
     this.content = new Content($("content"));
     this.labelling = new Labelling(this);
-    this.buttons = new Classes((label) => this.labelling.answer({ label }));
+    this.buttons = new Classes((label) => this.labelling.answer({ label }), this.say);
     this.#listen();
     this.#showGuessing();
   }
@@ -42,6 +42,7 @@ export class Screen {
 
   show(item, done) {
     const did = done && (done.action === "label" ? `Labelled ${done.label}` : SAID[done.action]);
+    this.buttons.top();
     this.#about(item);
     if (item) {
       this.content.show(item, this.#project);
@@ -132,8 +133,8 @@ export class Screen {
     try {
       const { predictions } = await call("POST", projectPath(this.#project.id, "predict"), { keys: [item.key] });
       if (!isHere() || !GUESSES.value) return;
-      const [{ label, probabilities }] = predictions;
-      this.buttons.likely(probabilities);
+      const [{ label, probabilities, nodes }] = predictions;
+      this.buttons.likely({ ...nodes, ...probabilities });
       this.#tellGuess(`Guess: ${label}, ${percent(probabilities[label])}`, "unseen"); // the buttons show it
     } catch (problem) {
       if (isHere() && GUESSES.value) this.#tellGuess(`No guess: ${problem.message}`, "guess");
@@ -226,19 +227,17 @@ export class Screen {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (!this.labelling.isOpen || document.querySelector("dialog[open]")) return;
     if (event.target.matches("input, textarea, select")) return;
-    if (event.key === " " && event.target.matches("button, a")) return; // it presses the button
+    if ([" ", "Enter"].includes(event.key) && event.target.matches("button, a")) return; // it presses the button
     if (event.key.startsWith("Arrow")) {
       const [x, y] = { Left: [-1, 0], Right: [1, 0], Up: [0, -1], Down: [0, 1] }[event.key.slice(5)];
       if (this.content.zoom.pan(x, y)) event.preventDefault();
       return;
     }
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    const name = this.buttons.of(key);
-    if (name === undefined && !this.keys[key]) return;
+    const act = this.buttons.of(key) ?? this.keys[key];
+    if (!act) return;
     event.preventDefault();
-    if (event.repeat) return; // a key held down is one answer
-    if (name !== undefined) this.buttons.choose(name);
-    else this.keys[key]();
+    if (!event.repeat) act(); // a key held down is one answer
   }
 
   #openComment() {

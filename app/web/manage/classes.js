@@ -1,9 +1,10 @@
-// Classes: added, renamed, merged.
+// Classes: added, renamed, moved in their tree, merged.
 
 import { call, projectPath } from "../api.js";
 import { h } from "../dom.js";
+import { inOrder } from "../tree.js";
 
-export function classesSection(place, page) {
+export function classesSection(place, page, signal) {
   const { project } = page;
   const rows = h("tbody");
   const name = h("input", { id: "class-name", required: true, maxLength: 200, autocomplete: "off" });
@@ -12,6 +13,7 @@ export function classesSection(place, page) {
     event.preventDefault();
     change(() => call("POST", projectPath(project.id, "classes"), { name: name.value.trim() })).then(() => (name.value = ""));
   });
+  document.addEventListener("settings-saved", list, { signal });
   place.replaceChildren(
     h("div.scroll", { tabIndex: 0, role: "group", "aria-label": "Classes" }, h("table.events", rows)),
     form,
@@ -21,8 +23,7 @@ export function classesSection(place, page) {
   async function change(act) {
     page.failed(null);
     try {
-      const { classes } = await act();
-      project.classes = classes;
+      Object.assign(project, await act());
       list();
     } catch (problem) {
       page.failed(problem);
@@ -30,22 +31,40 @@ export function classesSection(place, page) {
   }
 
   function list() {
-    rows.replaceChildren(...project.classes.map(row));
+    rows.replaceChildren(...inOrder(project).map(({ name: one, depth }) => row(one, depth)));
     if (!project.classes.length) rows.append(h("tr", h("td.fine", "There are no classes yet.")));
   }
 
-  function row(one) {
+  function row(one, depth) {
     const path = projectPath(project.id, "classes", one);
     const field = h("input", { value: one, maxLength: 200, "aria-label": `Name of ${one}` });
     const rename = () => field.value.trim() && field.value !== one && change(() => call("PATCH", path, { name: field.value.trim() }));
     field.addEventListener("change", rename);
-    const others = project.classes.filter((other) => other !== one).map((other) => h("option", { value: other }, other));
-    const into = h("select", { "aria-label": `Merge ${one} into` }, h("option", { value: "" }, "Merge into…"), others);
+    const others = project.classes.filter((other) => other !== one);
+    const option = (other) => h("option", { value: other }, other);
+    const into = h("select", { "aria-label": `Merge ${one} into` }, h("option", { value: "" }, "Merge into…"), others.map(option));
     into.addEventListener("change", () => {
       const question = `Make every label “${one}” a label “${into.value}”? The class “${one}” goes.`;
       if (into.value && confirm(question)) change(() => call("POST", `${path}/merge`, { into: into.value }));
       else into.value = "";
     });
-    return h("tr", h("td", field), h("td.merge", others.length > 0 && into));
+    const hasTree = project.settings.likelihood === "softmax" && others.length > 0;
+    return h(
+      "tr",
+      h("td", { style: { paddingInlineStart: `${1.5 * depth}rem` } }, field),
+      hasTree && h("td.merge", parent(one, others.map(option))),
+      h("td.merge", others.length > 0 && into),
+    );
+  }
+
+  /** What a class is a kind of. */
+  function parent(one, options) {
+    const above = h("select", { "aria-label": `${one} is a kind of` }, h("option", { value: "" }, "At the top"), options);
+    above.value = project.parents[one] ?? "";
+    above.addEventListener("change", async () => {
+      await change(() => call("PATCH", projectPath(project.id, "classes", one), { parent: above.value || null }));
+      above.value = project.parents[one] ?? ""; // as it was, if that could not be
+    });
+    return above;
   }
 }

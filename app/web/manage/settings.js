@@ -35,6 +35,7 @@ export async function settingsSection(place, page) {
       Object.assign(project, answer);
       document.getElementById("title").textContent = answer.name;
       told.textContent = "Saved";
+      document.dispatchEvent(new Event("settings-saved"));
     } catch (problem) {
       page.failed(problem);
     }

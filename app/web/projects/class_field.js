@@ -1,23 +1,31 @@
-// Naming classes: one a line, as long as one likes.
+// Naming classes: one a line, as long as one likes; a line further to the right is a kind of the one above.
 
 import { h } from "../dom.js";
+import { inOrder, readTree } from "../tree.js";
 
-/** { element, names } of a field for the names of classes. */
-export function classField(names) {
+/** { element, classes, isTree } of a field for the classes of a project, each { name, parent }. */
+export function classField(project) {
+  const lines = inOrder(project).map(({ name, depth }) => "  ".repeat(depth) + name);
   const id = `classes-${Math.random().toString(36).slice(2)}`;
   const area = h("textarea", {
     id,
-    rows: Math.min(Math.max(names.length + 1, 4), 12),
+    rows: Math.min(Math.max(lines.length + 1, 4), 12),
     placeholder: "cat\ndog",
     spellcheck: false,
     "aria-describedby": `${id}-help`,
   });
-  area.value = names.join("\n");
-  const help = h("p.fine", { id: `${id}-help` }, "One a line. The first ten get the keys 1 to 0, then come letters.");
+  area.value = lines.join("\n");
+  const text =
+    "One a line. The first ten get the keys 1 to 0, then come letters. " +
+    "For a tree, begin a line with spaces: it is a kind of the line above, and an answer may be either.";
+  const help = h("p.fine", { id: `${id}-help` }, text);
   return {
     element: h("div.field", h("label", { htmlFor: id }, "Classes"), area, help),
-    get names() {
-      return [...new Set(area.value.split("\n").map((name) => name.trim()))].filter(Boolean);
+    get classes() {
+      return readTree(area.value);
+    },
+    get isTree() {
+      return this.classes.some(({ parent }) => parent !== null);
     },
   };
 }

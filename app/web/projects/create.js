@@ -51,7 +51,7 @@ function nameOf(file) {
 /** For those whose programs send features. */
 function emptyProject(page) {
   const name = h("input", { id: "empty-name", required: true, maxLength: 200 });
-  const classes = classField([]);
+  const classes = classField({ classes: [] });
   const form = h(
     "form.step",
     { autocomplete: "off" },
@@ -62,7 +62,8 @@ function emptyProject(page) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      const project = await call("POST", "/projects", { name: name.value.trim(), classes: classes.names });
+      const settings = classes.isTree ? { likelihood: "softmax" } : {};
+      const project = await call("POST", "/projects", { name: name.value.trim(), classes: classes.classes, settings });
       page.go({ project: project.id, view: "manage" });
     } catch (problem) {
       page.failed(problem);

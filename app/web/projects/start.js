@@ -8,6 +8,7 @@ import { classField } from "./class_field.js";
 import { fileAgain, projectOf, wayField } from "./reading.js";
 
 const NAMES = { image: ["picture"], text: ["text"], table: ["row"], vectors: ["vector"], sets: ["set of vectors", "sets of vectors"] };
+const TREE = { settings: { likelihood: "softmax" } }; // what knows trees of classes
 const SHOWN = 20; // broken files that are listed
 
 export async function show(place, page, given) {
@@ -31,7 +32,7 @@ export async function show(place, page, given) {
     h("div.row", button, drop),
   );
   let isReading = true;
-  let field = classField(page.wanted ?? project.classes);
+  let field = classField(page.wanted ?? project);
   page.wanted = null;
   classes.replaceChildren(field.element);
   form.addEventListener("submit", (event) => {
@@ -53,8 +54,8 @@ export async function show(place, page, given) {
     isReading = false;
     const { found } = job.result;
     reading.replaceChildren(...describe(job.result), ...[found && wayField(found, readAs)].filter(Boolean));
-    if (!field.names.length && found?.labels?.length) {
-      field = classField(found.labels);
+    if (!field.classes.length && found?.labels?.length) {
+      field = classField({ classes: found.labels });
       classes.replaceChildren(field.element);
     }
     ownRow.hidden = !(found?.labels?.length && page.file);
@@ -67,10 +68,11 @@ export async function show(place, page, given) {
     button.disabled = true;
     try {
       const wanted = name.value.trim();
-      if (wanted && wanted !== project.name) await call("PATCH", projectPath(project.id), { name: wanted });
+      const change = { ...(wanted && wanted !== project.name && { name: wanted }), ...(field.isTree && TREE) };
+      if (Object.keys(change).length) await call("PATCH", projectPath(project.id), change);
       const { classes: have } = await call("GET", projectPath(project.id));
-      for (const one of field.names.filter((one) => !have.includes(one)))
-        await call("POST", projectPath(project.id, "classes"), { name: one });
+      for (const one of field.classes.filter(({ name }) => !have.includes(name)))
+        await call("POST", projectPath(project.id, "classes"), one);
       if (own.checked) await takeLabels();
       page.go({ project: project.id, view: "label" });
     } finally {
@@ -95,7 +97,10 @@ export async function show(place, page, given) {
     const again = new Progress("Sending the file");
     reading.replaceChildren(h("h3", "Reading the file"), again.element);
     button.disabled = drop.disabled = true;
-    page.wanted = field.names;
+    page.wanted = {
+      classes: field.classes.map(({ name }) => name),
+      parents: Object.fromEntries(field.classes.map(({ name, parent }) => [name, parent])),
+    };
     try {
       await projectOf(page, file, { name: name.value.trim() || project.name, settings }, again, stop.signal);
       await call("DELETE", projectPath(project.id));

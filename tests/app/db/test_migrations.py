@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from app.db import encoders
 from app.db.database import Database
 from app.db.migrate import current_revision, downgrade, is_current, migrate
+from app.db.projects import add_class, all_classes
 from app.db.tables import events, metadata, projects
 from tests.app.db.rows import add_encoder, add_event, add_project, count
 
@@ -57,6 +58,24 @@ def test_up_down_up_with_data(database_url):
         with database.read() as connection:
             assert inspect(connection).get_table_names() == ["alembic_version"]
     database.close()
+
+
+def test_trees_come_and_go_while_classes_stay(database):
+    with database.write() as connection:
+        add_project(connection)
+        bird = add_class(connection, "p", "bird")
+        add_class(connection, "p", "robin", bird)
+        add_event(connection)
+    with database.read() as connection:
+        assert [row.parent for row in all_classes(connection, "p")] == [None, bird]
+    downgrade(database, "0002")
+    with database.read() as connection:
+        assert "parent" not in {column["name"] for column in inspect(connection).get_columns("classes")}
+        assert list(connection.scalars(text("SELECT name FROM classes ORDER BY number"))) == ["bird", "robin"]
+        assert count(connection, events) == 1
+    migrate(database)
+    with database.read() as connection:
+        assert [(row.name, row.parent) for row in all_classes(connection, "p")] == [("bird", None), ("robin", None)]
 
 
 def test_encoders_come_and_go_while_the_rest_stays(database):

@@ -2,9 +2,9 @@ import pytest
 
 from app.services import catalogue
 from app.services.answers import RetractTask, UndoTask
-from app.services.classes import AddClass, MergeClass, RenameClass
+from app.services.classes import AddClass, ChangeClass, MergeClass
 from app.services.pool import AddItems, NewItem, dense_row
-from app.services.problems import Invalid, Unavailable
+from app.services.problems import Invalid, NotFound, Unavailable
 from app.services.questions import Ask, AskTask
 from app.services.turns import LATER, Task
 from tests.app.services.turns import (
@@ -41,11 +41,11 @@ MEETINGS = {
     "class, label, other name": lambda r: [
         AddClass(r.project, "d"),
         answers(r, "A", i5="d"),
-        RenameClass(r.project, "d", "e"),
+        ChangeClass(r.project, "d", "e"),
     ],
-    "merge and rename": lambda r: [MergeClass(r.project, "a", "b"), RenameClass(r.project, "c", "z")],
+    "merge and rename": lambda r: [MergeClass(r.project, "a", "b"), ChangeClass(r.project, "c", "z")],
     "merge and a new class": lambda r: [MergeClass(r.project, "a", "b"), answers(r, "A", i5="new", i6="newer")],
-    "rule and rename": lambda r: [consensus(r, "latest"), RenameClass(r.project, "c", "z")],
+    "rule and rename": lambda r: [consensus(r, "latest"), ChangeClass(r.project, "c", "z")],
     "label and merge": lambda r: [answers(r, "B", i1="a"), MergeClass(r.project, "a", "b")],
     "undo and label": lambda r: [undo(r, "A"), answers(r, "A", i9="c")],
 }
@@ -58,6 +58,52 @@ def test_tasks_that_meet_in_one_turn(service, meeting):
     for answer in in_one_turn(running, *MEETINGS[meeting](running)):
         assert not isinstance(answer, Exception), answer
     assert_as_rebuilt(running)
+
+
+TREE = {"bird": None, "robin": "bird", "tit": "bird", "bat": None}
+TREE_MEETINGS = {
+    "labels at nodes": lambda r: [answers(r, "A", i4="bird", i5="robin"), answers(r, "B", i4="bird")],
+    "kinds of a labelled class": lambda r: [
+        AddClass(r.project, "myotis", "bat"),
+        answers(r, "A", i5="myotis", i6="bat"),
+    ],
+    "move and rename": lambda r: [
+        ChangeClass(r.project, "bat", "myotis", "bird", move=True),
+        answers(r, "A", i5="myotis"),
+        ChangeClass(r.project, "robin", None, None, move=True),
+    ],
+    "merge a node": lambda r: [AddClass(r.project, "fowl"), MergeClass(r.project, "bird", "fowl")],
+    "merge into a node": lambda r: [MergeClass(r.project, "bat", "bird"), answers(r, "A", i5="bird")],
+}
+
+
+@pytest.mark.parametrize("meeting", TREE_MEETINGS)
+def test_tasks_that_meet_in_a_tree(service, meeting):
+    running = open_project(service, TREE, overlap=3, likelihood="softmax")
+    in_one_turn(running, answers(running, "A", i1="robin", i2="tit", i3="bat", i7="bird"))
+    for answer in in_one_turn(running, *TREE_MEETINGS[meeting](running)):
+        assert not isinstance(answer, Exception), answer
+    assert_as_rebuilt(running, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        (lambda r: AddClass(r.project, "owl", "mammal"), "no class of this name"),
+        (lambda r: ChangeClass(r.project, "bird", None, "robin", move=True), "cannot be a kind of itself"),
+        (lambda r: ChangeClass(r.project, "bird", None, "bird", move=True), "cannot be a kind of itself"),
+        (lambda r: ChangeClass(r.project, "bird", None, "mammal", move=True), "there is no class 'mammal'"),
+        (lambda r: MergeClass(r.project, "bird", "robin"), "which is a kind of it"),
+        (lambda r: catalogue.ChangeProject(r.project, None, {"likelihood": "gaussian"}, None), "needs the setting"),
+    ],
+)
+def test_what_is_no_tree_is_refused(service, task, message):
+    running = open_project(service, TREE, n=4, likelihood="softmax")
+    before = running.project.classes.nodes()
+    (refused,) = in_one_turn(running, task(running))
+    assert isinstance(refused, Invalid | NotFound)
+    assert message in str(refused)
+    assert running.project.classes.nodes() == running.project.learner.nodes == before
 
 
 def test_a_label_that_was_not_written_is_not_learnt(service, monkeypatch):

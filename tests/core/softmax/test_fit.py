@@ -3,7 +3,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from core.softmax import Curvature, JointKernel, Prior, SoftmaxRegression, Subspace, Targets, fit
+from core.softmax import ClassTree, Curvature, JointKernel, Prior, SoftmaxRegression, Subspace, Targets, fit
 from tests.core.softmax.problems import KINDS, TREES, N, dense, operator, prior
 from tests.reference import softmax as reference
 
@@ -157,3 +157,14 @@ def test_too_few_steps_are_told():
         found = fit(joint, Targets.of(y, TREES["flat"]), max_steps=1)
     assert not found.converged
     assert found.steps == 1
+
+
+@pytest.mark.parametrize("kind", ["hik", "stored"])
+def test_many_labels_at_inner_nodes_do_not_make_it_creep(kind):
+    """EM alone would not be there after a hundred steps."""
+    op, _, y = operator(kind)
+    tree = ClassTree(np.array([3, 3, -1, -1]))
+    labels = np.where((y < 2) & (np.arange(N) % 3 > 0), 3, y)
+    found = fit(JointKernel(op, Prior.shared(tree, op.kernel, 30.0)), Targets.of(labels, tree))
+    assert found.converged
+    assert found.steps < 60

@@ -1,0 +1,286 @@
+"""A pool and the labels of some of its items under the softmax likelihood, with the face of `LabelledPool`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core._types import Floats, Indices
+from core.histograms import CodedRows
+from core.kernels import Kernel, LinearKernel
+from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
+from core.posterior import LabelledPool, LabelRegression, PoolPosterior
+from core.softmax.classes import SoftmaxClasses
+from core.softmax.prior import Prior
+from core.softmax.tree import ClassTree
+from core.softmax.uncertainty import centred
+
+TOLERANCE = 1e-8  # of a fit: the same model to many digits, whatever way labels came in
+MOST_VARIANCE = 1e3  # of a function: a few labels that are easy to tell apart would have it without end
+
+
+class LabelledSoftmax:
+    """After each change, the means of all items are those of a fit on the labels there are, which starts from the last.
+
+    Variances are those of label regression: the Laplace posterior (see core.softmax.uncertainty) in which every label
+    tells as much as that of an item nothing is known of, w = 1 / C. So they do not depend on what labels say, and
+    follow each of them exactly at the cost of one gather, whatever the size of the pool; the weights of a Laplace
+    posterior would all change, and with them all variances.
+
+    With labels at inner nodes the likelihood may have several maxima; a fit goes to the one near the last.
+
+    `noises` are one for each depth of the tree: functions of nodes there have the variance of the kernel over the
+    noise. Nodes deeper than these have the last.
+    """
+
+    name = "softmax"
+    rounds = 0
+    mean: Floats  # of all items, m x C
+
+    def __init__(self, model: SoftmaxClasses, spread: LabelledPool, kernel: Kernel, noises: Sequence[float]) -> None:
+        self.model = model  # labels and means
+        self.spread = spread  # variances; its labels say nothing
+        self.kernel_in_use = kernel
+        self.noises_in_use = tuple(map(float, noises))
+        self.see()
+
+    @classmethod
+    def begin(
+        cls, operator: Operator, rows: Any, tree: ClassTree, noises: Sequence[float], max_memory: float
+    ) -> "LabelledSoftmax":
+        """Without labels, over these rows, which the operator can read."""
+        none = np.empty(0, dtype=np.int64)
+        kernel, empty = operator.kernel, operator.only(none)
+        model = SoftmaxClasses(_many_products(empty), none, tree, noise=noises[0], max_memory=max_memory)
+        model.tolerance = TOLERANCE
+        model.reset(depth_prior(tree, model.operator.kernel, kernel.bias, noises))
+        flat = empty.with_kernel(spread_kernel(model.prior))
+        regression = LabelRegression(flat, none, 1, noise=_noise(tree), max_memory=max_memory)
+        return cls(model, LabelledPool(regression, PoolPosterior(regression.posterior, rows)), kernel, noises)
+
+    def __len__(self) -> int:
+        return len(self.spread)
+
+    @property
+    def learnt(self) -> list[int]:
+        """Items in the order their labels were learnt."""
+        return self.spread.learnt
+
+    @property
+    def numbers(self) -> Indices:
+        """The node number of each of them."""
+        return self.model.labels
+
+    @property
+    def factors(self) -> Floats:
+        """How much each of their labels is doubted."""
+        return self.spread.factors
+
+    @property
+    def labels(self) -> Indices:
+        """The node number of each item, -1 without a label."""
+        labels = np.full(len(self), -1, dtype=np.int64)
+        labels[self.learnt] = self.numbers
+        return labels
+
+    @property
+    def variance(self) -> Floats:
+        return self.spread.variance
+
+    @property
+    def noise(self) -> float:
+        return self.spread.noise
+
+    @property
+    def noises(self) -> Floats:
+        return self.spread.noises
+
+    @property
+    def all_rows(self) -> Any:
+        return self.spread.all_rows
+
+    @property
+    def operator(self) -> Operator:
+        return self.spread.operator
+
+    @property
+    def predictor(self) -> Predictor:
+        return self.model.predictor
+
+    @property
+    def hyperparameters(self) -> dict[str, float]:
+        """Kernel parameters and noises, by name."""
+        kernel, noises = self.kernel_in_use, self.noises_in_use
+        names = ["noise"] if len(noises) == 1 else [f"noise[{depth}]" for depth in range(1, len(noises) + 1)]
+        return dict(zip((*kernel.names, *names), (*map(float, kernel.theta), *noises), strict=True))
+
+    def append(self, query: Any) -> None:
+        """More items, with levels for their values where there is room."""
+        self.spread.append(query)
+        if isinstance(self.operator, HistogramOperator):
+            self.model.follow_levels(self.operator.levels)
+        first = len(self.mean)
+        self.mean = np.concatenate([self.mean, self.means(self.rows(np.arange(first, len(self))))])
+
+    def learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
+        """Items without a label get these node numbers; one that is doubted counts for less."""
+        self.model.add(self.rows(items), numbers, counts=1.0 / doubts)
+        self.spread.learn(items, np.zeros_like(numbers), doubts)
+        self.see()
+
+    def learn_unseen(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
+        """The same without the pool: refresh it when all is known."""
+        self.model.add(self.rows(items), numbers, counts=1.0 / doubts)
+        self.spread.learn_unseen(items, np.zeros_like(numbers), doubts)
+
+    def forget(self, item: int) -> None:
+        """An item loses its label."""
+        self.model.remove(np.array([self.learnt.index(item)]))
+        self.spread.forget(item)
+        self.see()
+
+    def relabel(self, item: int, number: int, doubt: float) -> None:
+        """A labelled item gets another node number, or another doubt."""
+        index = self.learnt.index(item)
+        if doubt != self.factors[index]:
+            self.forget(item)
+            self.learn(np.array([item]), np.array([number]), np.array([doubt]))
+            return
+        labels = self.numbers.copy()
+        labels[index] = number
+        self.model.relabel(labels)
+        self.see()
+
+    def renumber(self, renumber: Indices, tree: ClassTree) -> None:
+        """Old nodes have these numbers in another tree."""
+        self.model.relabel(renumber[self.numbers], renumber, tree)
+        prior, own = self._prior(tree), self.model.prior.variances
+        if not np.array_equal(prior.variances, own):
+            self.model.reset(prior)
+        self._respread()
+        self.see()
+
+    def tune(self, weights: bool, on_step: Callable[[], object]) -> bool:
+        """Find hyperparameters and use them; False if there is too little to learn them from."""
+        certain = self.numbers[self.numbers < self.model.n_classes]
+        if len(np.unique(certain)) < 2:
+            return False
+        operator = self.model.operator
+        swing = float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
+        most = MOST_VARIANCE / swing if swing > 0.0 else 1.0
+        prior = self.model.search(weights=weights, most=most, on_step=on_step).prior
+        depth = prior.tree.depth
+        variances = [float(prior.variances[depth == d][0]) for d in range(1, int(depth.max()) + 1)]
+        kernel = replace(prior.kernels[0], bias=prior.intercept / variances[0])
+        self.reset(kernel, [1.0 / variance for variance in variances])
+        return True
+
+    def reset(self, kernel: Kernel, noises: Sequence[float]) -> None:
+        """Other hyperparameters for the same labels."""
+        self.kernel_in_use, self.noises_in_use = kernel, tuple(map(float, noises))
+        self.model.reset(depth_prior(self.model.tree, replace(kernel, bias=0.0), kernel.bias, noises))
+        self._respread()
+        self.see()
+
+    def refit(self, weights: Floats | None = None) -> None:
+        """Solve from scratch, or from these weights; the pool is as it was."""
+        self.model.operator = self.model.operator.only(np.arange(len(self.learnt)))  # nothing it kept of K
+        self.model.refit(weights)
+        self.spread.refit()
+
+    def take_up(self, rows: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Be, from a beginning, what these arrays tell (see core.snapshot): all items, and the labels of some."""
+        learnt, regression = arrays["learnt"], self.spread.model
+        known = rows.take(learnt) if isinstance(rows, CodedRows) else rows[learnt]
+        for operator in (self.model.operator, regression.operator):
+            operator.append(known)
+        self.model.labels, self.model.counts = arrays["labels"], 1.0 / arrays["factors"]
+        regression.labels, regression.factors = np.zeros_like(learnt), arrays["factors"]
+        pool = PoolPosterior.of(rows, np.zeros((len(rows), 1)), arrays["variance"])
+        self.spread = LabelledPool(regression, pool, learnt.tolist())
+        self.refit(arrays.get("weights"))
+        self.mean = arrays["mean"]
+
+    def refresh(self) -> None:
+        """Mean and variance of all items from scratch."""
+        self.spread.refresh()
+        self.see()
+
+    def see(self) -> None:
+        """The means of all items, by one gather."""
+        self.mean = self.means(self.all_rows)
+
+    def means(self, query: Any) -> Floats:
+        """Of rows that need not be items."""
+        return centred(self.model.latents(query))
+
+    def moments(self, query: Any) -> tuple[Floats, Floats]:
+        """Means and variances of rows that need not be items."""
+        return self.means(query), self.spread.moments(query)[1]
+
+    def residual(self) -> float:
+        """The relative gradient at which the fit ended, or how exact the variances are, if that is worse."""
+        return max(self.model.solution.gradient, self.spread.residual())
+
+    def rows(self, items: Indices) -> Any:
+        """These items as a query."""
+        return self.spread.rows(items)
+
+    def covariance(self, rows: Indices, columns: Indices) -> Floats:
+        """Posterior covariance of items, rows x columns."""
+        return self.spread.covariance(rows, columns)
+
+    def kernel(self, rows: Indices, columns: Indices) -> Floats:
+        """Prior covariance of items, rows x columns."""
+        return self.spread.kernel(rows, columns)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Take everything back when a change fails half-way."""
+        regression, mean = self.spread.model, self.mean
+        before = self.model.operator, regression.operator, regression.noise
+        with self.model.all_or_nothing(), self.spread.all_or_nothing():
+            try:
+                yield
+            except Exception:
+                self.model.operator, regression.operator, regression.noise = before
+                self.mean = mean
+                raise
+
+    def _prior(self, tree: ClassTree) -> Prior:
+        return depth_prior(tree, self.model.prior.kernels[0], self.kernel_in_use.bias, self.noises_in_use)
+
+    def _respread(self) -> None:
+        """Variances follow the number of classes, the tree and the hyperparameters."""
+        kernel, noise = spread_kernel(self.model.prior), _noise(self.model.tree)
+        if noise != self.spread.noise or not np.array_equal(kernel.theta, self.spread.operator.kernel.theta):
+            self.spread.reset(kernel, noise)
+
+
+def depth_prior(tree: ClassTree, kernel: Kernel, bias: float, noises: Sequence[float]) -> Prior:
+    """A kernel without constant term over the noise of each depth; the constant term as intercepts."""
+    variances = 1.0 / np.array(noises)[np.minimum(tree.depth, len(noises)) - 1]
+    return Prior(tree, variances, (kernel,), np.zeros(len(tree), dtype=np.int64), bias / noises[0])
+
+
+def spread_kernel(prior: Prior) -> Kernel:
+    """The mean prior covariance of a class function, intercept included."""
+    variance = prior.tree.to_classes(prior.variances[None]).mean() if len(prior.variances) else 1.0
+    return replace(prior.kernels[0].scaled(float(variance)), bias=prior.intercept)
+
+
+def _noise(tree: ClassTree) -> float:
+    """1 / w of a label that all classes are as probable for."""
+    return float(max(tree.n_classes, 1))
+
+
+def _many_products(operator: Operator) -> Operator:
+    """An operator of the same rows that is made for many products with the same matrix."""
+    if not isinstance(operator, DenseOperator):
+        return operator.only(np.arange(len(operator)))  # rows of its own
+    if isinstance(operator.kernel, LinearKernel):
+        return LinearOperator(operator.x, operator.kernel)
+    return StoredOperator(operator.x, operator.kernel)
