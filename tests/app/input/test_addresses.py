@@ -33,7 +33,8 @@ def test_names_in_paths(http, project, name):
         for other in ("name", "key", "job", "lease"):
             path = path.replace(f"{{{other}}}", "cat")
         body = {"json": {"name": "x"}} if takes_body else {}
-        assert_problem(http.request(method, path, **body), 404, 405, 422)
+        secret = (401, 429) if path.startswith("/label-studio/") else ()  # who guesses one is not told what there is
+        assert_problem(http.request(method, path, **body), 404, 405, 422, *secret)
     assert stored(http, project) == before
 
 

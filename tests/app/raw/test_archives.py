@@ -135,7 +135,7 @@ def test_names_that_come_twice_or_cannot_be_keys(opened):
 def test_an_archive_of_something_else(opened):
     with pytest.raises(Invalid, match=r"has no \.jpg"):
         opened(as_zip({"a.doc": b"a"}))
-    with pytest.raises(Invalid, match="of kind text; this file holds image"):
+    with pytest.raises(Invalid, match="cannot be read as text, but as image"):
         opened(as_zip(pictures(2)), "text")
     with pytest.raises(Invalid, match="not a zip file"):
         opened(b"PK\x05\x06 and no more")
