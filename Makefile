@@ -13,7 +13,7 @@ RERUN := --reruns 1 --only-rerun "^(Connect|Read|Write|RemoteProtocol)(Error|Tim
 
 # The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30 $(RERUN)
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=30 $(RERUN)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m "not jit" tests/core --cov --cov-fail-under=95
 
 # End to end with a real Label Studio from PyPI, in a venv of its own; about two minutes, and more the first time.
@@ -22,7 +22,7 @@ test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it.
 torture: $(VENV)/ready
-	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability tests/app/input tests/app/raw -s --durations=0
+	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability tests/app/input tests/app/security tests/app/raw -s --durations=0
 
 # Real photographs and texts are measured where DATA has them.
 bench: $(VENV)/ready

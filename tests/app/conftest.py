@@ -13,6 +13,7 @@ from app.db.migrate import migrate
 from tests.app.input.calls import client
 from tests.app.input.servers import shared_server
 from tests.app.live import in_thread
+from tests.app.reliability.servers import scaled
 from tests.app.site import Site
 
 
@@ -100,9 +101,9 @@ def site_on(kind, folder, postgresql_server):
         yield Site(stack.enter_context(httpx.Client(base_url=address, timeout=60)), service)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=scaled(["postgresql"], ["sqlite", "postgresql"]))
 def live(request, tmp_path_factory):
-    """(address, service) of a server that the module shares, on each kind of database."""
+    """(address, service) of a server that the module shares, on the database that takes less; `make torture`: on both."""
     with shared_server(request.param, request, tmp_path_factory.mktemp("data")) as found:
         yield found
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from core import GPHIKClassifier, OnlineLearner, Settings
+from core import GPHIKClassifier
 from tests.core.data import size, word_counts
 from tests.reference import softmax as reference
 from tests.reference.dense import hik
@@ -157,5 +157,3 @@ def test_what_softmax_does_not_have(data):
             model.predict_variance(query, **wrong)
     with pytest.raises(ValueError, match="criterion must be one of"):
         model.tune("loo")
-    with pytest.raises(ValueError, match="likelihood"):
-        OnlineLearner(Settings(likelihood="softmax"))

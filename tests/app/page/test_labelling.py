@@ -74,9 +74,9 @@ def test_guesses_are_shown_on_demand_only(person):
 
 
 def test_the_end_is_told(person, make_project):
-    make_project("Few", [], {"only": {"text": "one item"}})
+    make_project("Nearly done", [], {"only": {"text": "one item"}})
     ann = person()
-    ann.open("Few")
+    ann.open("Nearly done")
     ann.page.locator("#new-class-name").fill("a first class")
     ann.page.keyboard.press("Enter")
     expect(ann.page.locator("#content h2")).to_have_text("Nothing to ask")

@@ -18,9 +18,9 @@ from tests.app.reliability.people import Books, Site, done
 from tests.app.reliability.servers import TORTURE, scaled
 
 RATE = 150  # labels a second
-SECONDS = scaled(20, 600)
+SECONDS = scaled(12, 600)
 CLIENTS = 10
-LABELLED = scaled(800, 2000)  # items; the model has its full size by half time, and what grows then is a leak
+LABELLED = scaled(400, 2000)  # items; the model has its full size by half time, and what grows then is a leak
 SLOW = 200
 ROWS = scaled(300, 2000)
 
