@@ -103,7 +103,7 @@ def site_on(kind, folder, postgresql_server):
 
 @pytest.fixture(scope="module", params=scaled(["postgresql"], ["sqlite", "postgresql"]))
 def live(request, tmp_path_factory):
-    """(address, service) of a server that the module shares, on the database that takes less; `make torture`: on both."""
+    """(address, service) of a server that the module shares, on the stricter database; in `make torture` on both."""
     with shared_server(request.param, request, tmp_path_factory.mktemp("data")) as found:
         yield found
 
