@@ -1,13 +1,11 @@
 """GPHIKClassifier: the scikit-learn door."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats, Indices
@@ -308,24 +306,8 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             raise ValueError(f"rows are coded for the histogram kernel; this model has kernel={self.kernel!r}")
         return code_rows(query, operator.levels)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self.kernel == "hik" and not (self.complement or self.split)
-        return tags
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Take every attribute back when a call fails: bad input loses nothing."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except Exception:
-            self.__dict__ = before
-            raise
 
     def _first_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         self._settings = Settings(**self.get_params())

@@ -1,8 +1,11 @@
-"""Constructor arguments as scikit-learn wants to have them; those of GPHIKClassifier."""
+"""What both estimators share with scikit-learn's; the constructor arguments of GPHIKClassifier."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 
 from core.histograms import LevelRule
 from core.kernels import Transform
@@ -16,6 +19,10 @@ class HiddenParameters(BaseEstimator):  # type: ignore[misc]
     The attribute `tune` is a method, and scikit-learn takes whatever has an attribute `transform` for a transformer.
     """
 
+    kernel: KernelRule
+    complement: bool
+    split: bool
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The constructor's arguments."""
         return {name: getattr(self, _attribute(name)) for name in self._get_param_names()}
@@ -28,6 +35,22 @@ class HiddenParameters(BaseEstimator):  # type: ignore[misc]
         for name, value in params.items():
             setattr(self, _attribute(name), value)
         return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.kernel == "hik" and not (self.complement or self.split)
+        return tags
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Take every attribute back when a call fails: bad input loses nothing."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except Exception:
+            self.__dict__ = before
+            raise
 
 
 class EstimatorSettings(HiddenParameters):

@@ -1,13 +1,12 @@
 """GPHIKForestClassifier: decision trees with Gaussian processes in their leaves, the scikit-learn door."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats
@@ -219,12 +218,6 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         self.n_features_in_ = self.forest_.store.table.shape[1]
         return self
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self.kernel == "hik" and not (self.complement or self.split)
-        return tags
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")
 
@@ -232,16 +225,6 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
     def _fitted(self) -> Forest:
         check_is_fitted(self)
         return self.forest_
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Take every attribute back when a call fails: bad input loses nothing."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except Exception:
-            self.__dict__ = before
-            raise
 
     def _checked_settings(self) -> Settings:
         """The leaves' part of the arguments, once all are checked."""

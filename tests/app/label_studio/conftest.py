@@ -4,6 +4,7 @@ import time
 import pytest
 
 from tests.app.label_studio import wire
+from tests.app.label_studio.stand_in import stand_in
 
 WORDS = {"Positive": "great lovely funny warm bright fine", "Negative": "dull poor sad weak slow bad"}
 
@@ -75,6 +76,14 @@ def reviews(count, first=1):
     rng = random.Random(first)
     names = list(WORDS)
     return [wire.task(first + i, text=" ".join(rng.choices(WORDS[names[i % 2]].split(), k=5))) for i in range(count)]
+
+
+@pytest.fixture
+def remote():
+    """A stand-in for Label Studio, with its address."""
+    with stand_in() as (one, address):
+        one.address = address
+        yield one
 
 
 @pytest.fixture

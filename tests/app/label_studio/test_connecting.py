@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from app.cli import app
 from tests.app.conftest import site_on
 from tests.app.label_studio import wire
-from tests.app.label_studio.stand_in import TOKEN, stand_in
+from tests.app.label_studio.stand_in import TOKEN
 from tests.app.live import ADMIN
 
 
@@ -15,13 +15,6 @@ from tests.app.live import ADMIN
 def site(tmp_path_factory):
     with site_on("sqlite", tmp_path_factory.mktemp("site"), None) as site:
         yield site
-
-
-@pytest.fixture
-def remote():
-    with stand_in() as (one, address):
-        one.address = address
-        yield one
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.app.conftest import site_on
 from tests.app.encoders.pictures import digit_files
 from tests.app.label_studio import wire
 from tests.app.label_studio.conftest import Backend
-from tests.app.label_studio.stand_in import TOKEN, stand_in
+from tests.app.label_studio.stand_in import TOKEN
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +20,6 @@ def site(tmp_path_factory):
     """SQLite alone: what the database does is tried elsewhere."""
     with site_on("sqlite", tmp_path_factory.mktemp("site"), None) as site:
         yield site
-
-
-@pytest.fixture
-def remote():
-    with stand_in() as (one, address):
-        one.address = address
-        yield one
 
 
 @pytest.fixture
