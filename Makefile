@@ -49,7 +49,7 @@ clean:
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev,plots,postgres]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dask,dev,plots,postgres]"
 	touch $@
 
 $(VENV)-label-studio/ready:
