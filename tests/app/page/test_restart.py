@@ -8,8 +8,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from app.commands.demo import NAMES, picture
-from tests.app.live import ADMIN, Process
+from tests.app.live import ADMIN
 from tests.app.page.people import digit
+from tests.app.reliability.servers import Server
 
 ITEMS = 120
 STORED = """
@@ -24,7 +25,7 @@ ORDER BY events.sequence
 @pytest.fixture
 def process(tmp_path):
     """A server in a process of its own, with a hundred digits."""
-    server = Process(None, tmp_path).start()
+    server = Server(None, tmp_path / "data").start()
     headers = {"Authorization": f"Bearer {ADMIN}"}
     digits = load_digits()
     rows = [
@@ -81,7 +82,7 @@ class Sitting:
         process.start()
 
 
-def test_thirty_items_an_undo_a_reload_a_killed_server_and_two_people(person, process, tmp_path):
+def test_thirty_items_an_undo_a_reload_a_killed_server_and_two_people(person, process):
     ann, bob = (Sitting(person(address=process.address)) for _ in range(2))
     ann.label(8)
     bob.label(3)
@@ -101,7 +102,7 @@ def test_thirty_items_an_undo_a_reload_a_killed_server_and_two_people(person, pr
     for one in people:
         one.person.saved()
         one.person.complaints[:] = [text for text in one.person.complaints if "ERR_CONNECTION" not in text]
-    events = stored(tmp_path)
+    events = stored(process.data_dir)
     for one in people:
         assert [event for event in events if event[3] == one.person.name] == one.pressed
     assert len(events) == sum(len(one.pressed) for one in people)
