@@ -12,6 +12,7 @@ import httpx
 import numpy as np
 
 from tests.app.live import ADMIN
+from tests.app.reliability.servers import scaled
 
 CLASSES = ["red", "green", "blue"]
 COLUMNS = 8
@@ -73,7 +74,7 @@ class Site:
         assert not answer["degraded"]
         return np.array([[*row["mean"].values(), row["variance"], *row["probabilities"].values()] for row in rows])
 
-    def top(self, count=100):
+    def top(self, count=scaled(25, 100)):
         """The best questions and their scores; their leases are given back."""
         asked = {"count": count, "seed": 1, "explore": 0}
         items = done(self.admin.post(f"{self.path}/query", json=asked))["items"]
