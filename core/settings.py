@@ -167,7 +167,7 @@ class Settings:
         if isinstance(kernel, IntersectionKernel):
             return HistogramOperator(Histograms.of(reader.coded(x), self.levels, allocate), kernel)
         if isinstance(kernel, LinearKernel):
-            return LinearOperator(x, kernel) if reader.sparse else DenseOperator(dense(x), kernel)
+            return LinearOperator(x[:], kernel) if reader.sparse else DenseOperator(dense(x), kernel)
         assert isinstance(kernel, RBFKernel)
         # A softmax fit is many products with the same matrix.
         stored = self.likelihood == "softmax" and 8 * x.shape[0] ** 2 <= self.max_memory
