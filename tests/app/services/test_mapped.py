@@ -84,6 +84,6 @@ def test_arrays_come_back_from_a_file(tmp_path, array):
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="only where room can be reserved")
 def test_a_full_disk_is_an_error_at_once(tmp_path):
-    with pytest.raises(OSError, match="space|large") as error:
+    with pytest.raises(OSError, match=r"space|large") as error:
         LargeArrays(tmp_path, 1).allocate(1 << 55, np.uint8)
     assert error.value.errno in (errno.ENOSPC, errno.EFBIG)
