@@ -15,6 +15,8 @@ from core.histograms import Allocate
 from core.labelling import Labelling, Parameters, TrackRecord, nothing
 from core.nodes import Nodes, checked_name
 from core.pool_model import PoolModel, chosen
+from core.posterior import LabelledPool, LocalParts, Part, Parts
+from core.posterior.parts import total
 from core.projection import PoolKernel
 from core.published import Published, class_probabilities
 from core.queries import Pick
@@ -152,8 +154,8 @@ class OnlineLearner:
         with self._all_or_nothing():
             self._announce(labels.values())
             numbers = {item: self.nodes.number(name) for item, name in labels.items()}
-            means = self.mean if self.n_seen >= 2 else self.mean[:0]  # before, there is nothing to tell apart
-            self._record = self._record.before_labels(numbers, means, len(known), drawn, self.nodes.tree)
+            pool = self._pool if self.n_seen >= 2 else None  # before, there is nothing to tell apart
+            self._record = self._record.before_labels(numbers, pool, len(known), drawn, self.nodes.tree)
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
@@ -171,7 +173,7 @@ class OnlineLearner:
         Under the softmax likelihood it is the gradient at which the fit ended, relative to the one it began with.
         """
         items = np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))
-        drift = np.abs(self.mean[items] - self._labelled.means(self._labelled.rows(items)))
+        drift = np.abs(self.moments_of(items)[0] - self._labelled.means(self._labelled.rows(items)))
         return max(self._labelled.residual(), float(drift.max(initial=0.0)))
 
     def retract(self, item: int) -> None:
@@ -243,6 +245,15 @@ class OnlineLearner:
         query = self._some_model.read(as_table(x))
         return self._labelled.moments(query)
 
+    def moments_of(self, items: Indices) -> tuple[Floats, Floats]:
+        """Posterior means (items x M) and variances of some items."""
+        some = self._pool.take(items)
+        return some.mean, some.variance
+
+    def is_finite(self) -> bool:
+        """Whether all that is known of the items can be held: features of 1e150 can be read, their products cannot."""
+        return bool(np.isfinite(sum(self._pool.collect(total))))
+
     def probabilities(self, mean: Floats, variance: Floats) -> Floats:
         """Of the classes for such moments, rows x M."""
         return class_probabilities(self.settings.likelihood, mean, variance + self.noise)
@@ -286,7 +297,7 @@ class OnlineLearner:
 
     def pool_kernel(self) -> PoolKernel:
         """Kernel and items as they are now, for work beside the learner."""
-        return PoolKernel(self._labelled.operator.only(nothing()), self._labelled.all_rows)
+        return PoolKernel(self._labelled.operator.only(nothing()), self._pool)
 
     def labelling(self) -> Labelling:
         """All that is learnt, apart from the items."""
@@ -381,8 +392,7 @@ class OnlineLearner:
             self.version,
             self.nodes,
             self.settings.likelihood,
-            self.mean,
-            self.variance,
+            self._pool,
             self.noise,
             self._labelled.noises,
             self.labels,
@@ -427,6 +437,13 @@ class OnlineLearner:
         if self._model is None:
             raise ValueError("there are no items yet: the first ones tell how rows are to be read")
         return self._model
+
+    @property
+    def _pool(self) -> Parts:
+        labelled = self._labelled
+        if isinstance(labelled, LabelledPool):
+            return labelled.parts
+        return LocalParts(Part(labelled.all_rows, labelled.mean, labelled.variance))
 
     @property
     def _labelled(self) -> AnyPool:

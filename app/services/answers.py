@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection
 
 from app.db import events, leases, projects
@@ -196,6 +197,6 @@ def restoring(item: int, annotator: str, before: Standing | None, *, undoes: int
 def predicted_class(project: Project, item: int) -> int | None:
     """What the published model thinks of an item."""
     model = project.view.model
-    if model is None or item >= len(model.mean) or project.view.n_seen < 2:
+    if model is None or item >= len(model) or project.view.n_seen < 2:
         return None
-    return project.classes.number(model.classes[int(model.mean[item].argmax())])
+    return project.classes.number(model.classes[int(model.moments(np.array([item]))[0].argmax())])

@@ -12,7 +12,7 @@ from core._types import Floats, Indices
 from core.histograms import CodedRows
 from core.kernels import Kernel, LinearKernel
 from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
-from core.posterior import LabelledPool, LabelRegression, PoolPosterior
+from core.posterior import LabelledPool, LabelRegression, LocalParts, Part, PoolPosterior
 from core.softmax.classes import SoftmaxClasses
 from core.softmax.prior import Prior
 from core.softmax.tree import ClassTree
@@ -199,7 +199,7 @@ class LabelledSoftmax:
             operator.append(known)
         self.model.labels, self.model.counts = arrays["labels"], 1.0 / arrays["factors"]
         regression.labels, regression.factors = np.zeros_like(learnt), arrays["factors"]
-        pool = PoolPosterior.of(rows, np.zeros((len(rows), 1)), arrays["variance"])
+        pool = PoolPosterior.of(LocalParts(Part(rows, np.zeros((len(rows), 1)), arrays["variance"])))
         self.spread = LabelledPool(regression, pool, learnt.tolist())
         self.refit(arrays.get("weights"))
         self.mean = arrays["mean"]
