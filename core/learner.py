@@ -321,6 +321,7 @@ class OnlineLearner:
         *,
         train: bool = False,
         on_step: Callable[[], object] = lambda: None,
+        allocate: Allocate = np.empty,
     ) -> "OnlineLearner":
         """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
 
@@ -342,7 +343,7 @@ class OnlineLearner:
             numbers = np.array(list(labels.values()), dtype=np.int64)
             parameters, choice = chosen(settings, parameters, x, list(labels), numbers, len(number))
             on_step()
-        learner = cls(settings, labelling.classes, parameters, parents=labelling.parents)
+        learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents)
         learner._choice = choice
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.doubts, refresh=not train)

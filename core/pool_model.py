@@ -11,7 +11,7 @@ from core import snapshot
 from core._types import Floats, Indices, Table
 from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
 from core.evidence import tune
-from core.histograms import Allocate, CodedRows
+from core.histograms import Allocate
 from core.labelling import Parameters, nothing
 from core.posterior import LabelledPool, PoolPosterior
 from core.questions import AnyPool
@@ -49,7 +49,7 @@ class PoolModel:
         reader = plain.reader(x)
         if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
-        operator, _ = plain.operator(x, reader)
+        operator = plain.operator(x, reader, allocate)
         noises = [float(settings.noise)]
         if parameters.theta is not None:
             width = len(operator.kernel.theta)
@@ -57,8 +57,6 @@ class PoolModel:
             noises = list(parameters.theta[width:])
         rows = operator.own(np.arange(len(operator)))
         operator.check(rows)
-        if isinstance(rows, CodedRows) and allocate is not np.empty:
-            rows = rows.stored(allocate)
         labelled: AnyPool
         if settings.likelihood == "softmax":
             labelled = LabelledSoftmax.begin(operator, rows, tree, noises, settings.max_memory)
@@ -150,7 +148,7 @@ def chosen(
 
 def _mild_noise(choice: Choice, x: Table) -> float:
     """Where the search for that of the softmax likelihood begins: the noise of regression says nothing of it."""
-    operator, _ = choice.settings.operator(x, choice.settings.reader(x))
+    operator = choice.settings.operator(x, choice.settings.reader(x))
     operator = operator.with_kernel(choice.kernel)
     swing = float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
     return swing / MILD_VARIANCE
