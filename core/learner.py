@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core._types import Floats, Indices
 from core.choice import Choice
 from core.contributions import Contributions, contributions
-from core.histograms import Allocate
+from core.histograms import Allocate, Engine
 from core.labelling import Labelling, Parameters, TrackRecord, nothing
 from core.nodes import Nodes, checked_name
 from core.pool_model import PoolModel, chosen
@@ -32,7 +32,8 @@ class OnlineLearner:
 
     Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
     change, `mean` and `variance` of all items are those of a fresh fit. `parameters` are those of an earlier training.
-    `allocate(size, type)` makes the arrays of coded items: where it maps files, a pool may be larger than memory.
+    `allocate(size, type)` makes the arrays of coded items: where it maps files, a pool may be larger than memory. With
+    an `engine` the pool is in parts where it works, on a cluster; label regression with histogram kernels can do that.
 
     With likelihood="softmax" means are those of a fit to 1e-6 that starts from the last, and `parents` may make a tree
     of the classes: an item is one of those that are no parent, and a label may name any.
@@ -53,6 +54,7 @@ class OnlineLearner:
         allocate: Allocate = np.empty,
         *,
         parents: Mapping[str, str] | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.settings.check()
@@ -62,6 +64,7 @@ class OnlineLearner:
         self.version = 0
         self._parameters = parameters or Parameters()  # to begin with
         self._allocate = allocate
+        self._engine = engine
         self._choice: Choice | None = None
         self._record = TrackRecord()
         self._model: PoolModel | None = None  # until there are items
@@ -103,7 +106,8 @@ class OnlineLearner:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
         x = as_table(x)
         if self._model is None:
-            self._model = PoolModel.begin(self.settings, self._parameters, x, self.nodes.tree, self._allocate)
+            tree, allocate, engine = self.nodes.tree, self._allocate, self._engine
+            self._model = PoolModel.begin(self.settings, self._parameters, x, tree, allocate, engine)
         else:
             query = self._model.read(x)
             self._labelled.operator.check(query)
@@ -250,6 +254,11 @@ class OnlineLearner:
         some = self._pool.take(items)
         return some.mean, some.variance
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the pool is in this process."""
+        return isinstance(self._pool, LocalParts)
+
     def is_finite(self) -> bool:
         """Whether all that is known of the items can be held: features of 1e150 can be read, their products cannot."""
         return bool(np.isfinite(sum(self._pool.collect(total))))
@@ -322,6 +331,7 @@ class OnlineLearner:
         train: bool = False,
         on_step: Callable[[], object] = lambda: None,
         allocate: Allocate = np.empty,
+        engine: Engine | None = None,
     ) -> "OnlineLearner":
         """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
 
@@ -343,7 +353,7 @@ class OnlineLearner:
             numbers = np.array(list(labels.values()), dtype=np.int64)
             parameters, choice = chosen(settings, parameters, x, list(labels), numbers, len(number))
             on_step()
-        learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents)
+        learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents, engine=engine)
         learner._choice = choice
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.doubts, refresh=not train)

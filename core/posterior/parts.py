@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from core._jit import moments
 from core._parallel import over_slices
-from core._types import Floats, Indices
-from core.histograms import CodedRows
-from core.linalg import CodedTable, DensePredictor, LookupTable, Predictor
+from core._types import Floats, Indices, Table
+from core.histograms import CodedRows, LevelTable, code_rows, raw_rows
+from core.linalg import CodedTable, DensePredictor, HistogramOperator, LookupTable, Predictor
 from core.posterior.base import Size, Variances, between
 
 T = TypeVar("T")
@@ -40,6 +40,12 @@ class Part:
     rows: Any  # as a query
     mean: Floats  # m x M
     variance: Floats  # m
+
+    @classmethod
+    def begin(cls, rows: Any) -> "Part":
+        """Rows of which nothing is known yet."""
+        m = Size.of(rows).rows
+        return cls(rows, np.empty((m, 0)), np.empty(m))
 
     def __len__(self) -> int:
         return len(self.variance)
@@ -101,6 +107,11 @@ class LocalParts:
 
     part: Part
 
+    @classmethod
+    def of(cls, rows: Any) -> "LocalParts":
+        """Rows of which nothing is known yet."""
+        return cls(Part.begin(rows))
+
     def __len__(self) -> int:
         return len(self.part)
 
@@ -115,6 +126,26 @@ class LocalParts:
 
     def append(self, part: Part) -> "LocalParts":
         return LocalParts(self.part.joined([part]))
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How rows of a table become those of a part."""
+
+    levels: LevelTable
+
+    def __call__(self, x: Table) -> CodedRows:
+        return code_rows(raw_rows(x), self.levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A look that raises a ValueError where kernel values are not finite."""
+
+    operator: HistogramOperator  # without rows
+
+    def __call__(self, _: int, part: Part) -> None:
+        self.operator.check(part.rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from core.linalg import Factor
 from core.posterior.base import Posterior, Size
 from core.posterior.parts import (
     Computed,
-    LocalParts,
     Moved,
     Part,
     Parts,
@@ -31,9 +30,8 @@ class PoolPosterior:
     s = N_x - var(x) and the signs turned; a correction moves the mean by c (y' - y) / N.
     """
 
-    def __init__(self, posterior: Posterior, rows: Any) -> None:
-        m = Size.of(rows).rows
-        self.parts: Parts = LocalParts(Part(rows, np.empty((m, 0)), np.empty(m)))
+    def __init__(self, posterior: Posterior, parts: Parts) -> None:
+        self.parts = parts
         self.refresh(posterior)
 
     @classmethod

@@ -59,7 +59,9 @@ class LabelledSoftmax:
         model.reset(depth_prior(tree, model.operator.kernel, kernel.bias, noises))
         flat = empty.with_kernel(spread_kernel(model.prior))
         regression = LabelRegression(flat, none, 1, noise=_noise(tree), max_memory=max_memory)
-        return cls(model, LabelledPool(regression, PoolPosterior(regression.posterior, rows)), kernel, noises)
+        return cls(
+            model, LabelledPool(regression, PoolPosterior(regression.posterior, LocalParts.of(rows))), kernel, noises
+        )
 
     def __len__(self) -> int:
         return len(self.spread)

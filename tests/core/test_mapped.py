@@ -8,7 +8,7 @@ from core import OnlineLearner, Settings
 from core.histograms import Histograms
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
-from core.posterior import POSTERIORS, PoolPosterior, pairs, parts
+from core.posterior import POSTERIORS, LocalParts, PoolPosterior, pairs, parts
 from core.posterior.base import Size
 from tests.core.data import size, word_counts
 from tests.reference.dense import targets
@@ -63,8 +63,8 @@ def test_a_pool_in_files_is_scored_and_updated_bit_for_bit(name, mapped, monkeyp
     posterior = POSTERIORS[name](operator, targets(y[:20], 3), np.full(20, 0.1))
     if size(True, False):
         assert {"dual": pairs.pay_in_dual, "levels": pairs.pay_in_level_space}[name](Size.of(rows), operator)
-    pools = [PoolPosterior(posterior, rows), PoolPosterior(posterior, rows.stored(mapped))]
-    whole = PoolPosterior(posterior, rows)
+    pools = [PoolPosterior(posterior, LocalParts.of(some)) for some in (rows, rows.stored(mapped))]
+    whole = PoolPosterior(posterior, LocalParts.of(rows))
     changes = [
         lambda p: p.learn(posterior, rows.take(np.arange(30, 33)), targets(y[30:33], 3), np.full(3, 0.1)),
         lambda p: p.relabel(posterior, 4, -posterior.targets[4]),

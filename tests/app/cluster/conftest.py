@@ -1,13 +1,19 @@
 """A real Dask cluster on loopback: a scheduler and two workers, each a process of its own."""
 
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
 
 import pytest
 from distributed import Client, LocalCluster
 
+from app.cluster import Cluster
+
+PART_ROWS = 1024  # so that small pools are in several parts
+
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[LocalCluster]:
+def dask_cluster() -> Iterator[LocalCluster]:
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
@@ -20,6 +26,25 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture
-def client(cluster: LocalCluster) -> Iterator[Client]:
-    with Client(cluster) as client:
+def client(dask_cluster: LocalCluster) -> Iterator[Client]:
+    with Client(dask_cluster) as client:
+        client.wait_for_workers(2, timeout=60)
         yield client
+
+
+@pytest.fixture
+def cluster(client: Client, dask_cluster: LocalCluster) -> Iterator[Cluster]:
+    """The engine of a service."""
+    cluster = Cluster(dask_cluster.scheduler_address, part_rows=PART_ROWS)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def kill_a_worker(client: Client) -> Callable[[], None]:
+    """SIGKILL for a worker; its nanny starts another."""
+
+    def kill() -> None:
+        os.kill(client.run(os.getpid).popitem()[1], signal.SIGKILL)
+
+    return kill

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from core.histograms import CodedRows, Histograms
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
 from core.linalg import DenseOperator, HistogramOperator
-from core.posterior import POSTERIORS, PoolPosterior
+from core.posterior import POSTERIORS, LocalParts, PoolPosterior
 from tests.core.data import INTERPRETED, size, word_counts
 from tests.reference.dense import DenseGP, targets
 
@@ -29,7 +29,7 @@ def build(kind, posterior="dual"):
         kernel = (RBFKernel if kind == "rbf" else LinearKernel)(np.ones(1), groups, 0.5)
         pool, K, operator = x, kernel.cross(x, x), DenseOperator(x[:0], kernel)
     model = POSTERIORS[posterior](operator, np.empty((0, 3)), np.empty(0))
-    return model, PoolPosterior(model, pool), K, y
+    return model, PoolPosterior(model, LocalParts.of(pool)), K, y
 
 
 def take(rows, i):
