@@ -33,7 +33,7 @@ class OnlineLearner:
     Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
     change, `mean` and `variance` of all items are those of a fresh fit. `parameters` are those of an earlier training.
     `allocate(size, type)` makes the arrays of coded items: where it maps files, a pool may be larger than memory. With
-    an `engine` the pool is in parts where it works, on a cluster; label regression with histogram kernels can do that.
+    an `engine` first items that are read in chunks stay where it works, on a cluster, if the model can live in parts.
 
     With likelihood="softmax" means are those of a fit to 1e-6 that starts from the last, and `parents` may make a tree
     of the classes: an item is one of those that are no parent, and a label may name any.

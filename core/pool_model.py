@@ -14,7 +14,7 @@ from core.evidence import tune
 from core.histograms import Allocate, Chunked, Engine
 from core.labelling import Parameters, nothing
 from core.linalg import HistogramOperator, Operator
-from core.posterior import LabelledPool, LocalParts, Part, Parts, PoolPosterior
+from core.posterior import LabelledPool, LocalParts, Parts, PoolPosterior
 from core.posterior.parts import Checked, Coding
 from core.questions import AnyPool
 from core.settings import Reader, Settings
@@ -49,7 +49,8 @@ class PoolModel:
     ) -> "PoolModel":
         """Without labels; levels and scales are those of these items, which are kept in arrays made by `allocate`.
 
-        With an engine they are where it works, if the model can live in parts.
+        With an engine a table that is read in chunks is read where it works, and stays there if the model can live in
+        parts.
         """
         if isinstance(x, Chunked):
             x = replace(x, engine=engine)
@@ -62,8 +63,7 @@ class PoolModel:
         reader = plain.reader(x)
         if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
-        in_parts = plain.kernel == "hik" and settings.likelihood == "gaussian"  # others stay here
-        far = in_parts and isinstance(x, Chunked) and x.engine is not None
+        far = isinstance(x, Chunked) and x.engine is not None and plain.lives_in_parts and settings.lives_in_parts
         operator = plain.operator(x, reader, allocate, rows=not far)
         noises = [float(settings.noise)]
         if parameters.theta is not None:
@@ -71,12 +71,12 @@ class PoolModel:
             operator = operator.with_kernel(operator.kernel.with_theta(np.array(parameters.theta[:width])))
             noises = list(parameters.theta[width:])
         labelled: AnyPool
+        rows = operator.own(np.arange(len(operator)))
+        operator.check(rows)
         if settings.likelihood == "softmax":
-            rows = operator.own(np.arange(len(operator)))
-            operator.check(rows)
             labelled = LabelledSoftmax.begin(operator, rows, tree, noises, settings.max_memory)
         else:
-            parts = _coded(reader.coded(x), operator) if far else _here(operator, engine if in_parts else None)
+            parts = _coded(reader.coded(x), operator) if far else LocalParts.of(rows)
             model = replace(plain, noise=noises[0]).model(operator.only(nothing()), nothing(), tree.n_classes)
             labelled = LabelledPool(model, PoolPosterior(model.posterior, parts))
         return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled)
@@ -176,14 +176,6 @@ def _coded(x: Chunked, operator: Operator) -> Parts:
     assert x.engine is not None
     parts: Parts = x.engine.parts(x, Coding(operator.levels))
     parts.collect(Checked(operator))
-    return parts
-
-
-def _here(operator: Operator, engine: Engine | None) -> Parts:
-    """The rows of an operator; given to an engine, if there is one."""
-    rows = operator.own(np.arange(len(operator)))
-    operator.check(rows)
-    parts: Parts = LocalParts.of(rows) if engine is None else engine.spread(Part.begin(rows))
     return parts
 
 

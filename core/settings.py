@@ -107,6 +107,11 @@ class Settings:
     likelihood: Likelihood = "gaussian"
     tree: Mapping[Any, Any] | None = None
 
+    @property
+    def lives_in_parts(self) -> bool:
+        """Whether a pool under these settings may be in parts: dense vectors and softmax fits are in one place."""
+        return self.kernel in ("hik", "auto") and self.likelihood == "gaussian"
+
     def check(self) -> None:
         """Raise a ValueError for what does not fit."""
         check_choice("kernel", self.kernel, ("hik", "rbf", "linear", "auto"))

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -15,10 +16,10 @@ import dask
 from distributed import Client, Future, Security, wait
 
 from app.cluster import work
+from app.cluster.errors import ClusterLost
 from app.cluster.parts import ClusterParts
 from core.histograms import Chunked
 from core.histograms.chunked import BLOCK_ROWS
-from core.posterior import Part
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +28,6 @@ T = TypeVar("T")
 CONNECT_SECONDS = 10.0
 PATIENCE = 30.0  # seconds without a single worker after which work is given up
 LOOK_EVERY = 2.0  # seconds, for workers while work is waited for
-
-
-class ClusterLost(RuntimeError):  # noqa: N818 - what happened
-    """The cluster does not answer, or has lost what it was to keep."""
 
 
 class Cluster:
@@ -93,10 +90,6 @@ class Cluster:
         futures = self.map(work.first_part, firsts, lasts, self.tell((table.read, code)), spread=True)
         return ClusterParts(self, (*firsts, table.shape[0]), tuple(futures))
 
-    def spread(self, part: Part) -> ClusterParts:
-        """Parts of a pool whose rows are here."""
-        return ClusterParts(self, (0,), ()).append(part)
-
     def tell(self, what: Any) -> Future[Any]:
         """Send something that workers are to know; a copy, so that it may change here."""
         data = cloudpickle.dumps(what)
@@ -150,11 +143,12 @@ class Cluster:
         return [first for first, _ in ranges], [last for _, last in ranges]
 
 
-def security_of(ca_file: str | None, cert: str | None, key: str | None) -> Security | None:
+def security_of(ca_file: Path | None, cert: Path | None, key: Path | None) -> Security | None:
     """For tls:// addresses: whose certificates are trusted, and which is ours."""
     if ca_file is None and cert is None and key is None:
         return None
-    return Security(tls_ca_file=ca_file, tls_client_cert=cert, tls_client_key=key or cert, require_encryption=True)
+    files = {"tls_ca_file": ca_file, "tls_client_cert": cert, "tls_client_key": key or cert}
+    return Security(require_encryption=True, **{name: str(path) for name, path in files.items() if path is not None})
 
 
 def warn_of_open_address(address: str) -> None:

@@ -59,7 +59,7 @@ class ClusterParts:
         edges, futures, size = list(self.edges), list(self.futures), self.cluster.part_rows
         done = 0
         while done < len(part):
-            held = edges[-1] - edges[-2] if futures else size
+            held = edges[-1] - edges[-2]
             room = size - held or size
             piece = self.cluster.tell(part.between(done, min(len(part), done + room)))
             done = min(len(part), done + room)

@@ -11,7 +11,7 @@ from app.db import events, leases, projects
 from app.services.clock import now
 from app.services.ledger import Event, Kind, Standing
 from app.services.once import OnceTask
-from app.services.problems import Conflict, Invalid, NotFound
+from app.services.problems import ClusterLost, Conflict, Invalid, NotFound
 from app.services.project import Project
 from app.services.questions import Ask, choose_items, described, lease_item
 from app.services.turns import Task
@@ -199,4 +199,8 @@ def predicted_class(project: Project, item: int) -> int | None:
     model = project.view.model
     if model is None or item >= len(model) or project.view.n_seen < 2:
         return None
-    return project.classes.number(model.classes[int(model.moments(np.array([item]))[0].argmax())])
+    try:
+        mean, _ = model.moments(np.array([item]))
+    except ClusterLost:  # the label is what counts
+        return None
+    return project.classes.number(model.classes[int(mean.argmax())])

@@ -140,7 +140,7 @@ def lease_item(project: Project, annotator: str, item: int) -> Question:
 def described(project: Project, questions: list[Question]) -> dict[str, Any]:
     """The answer to a query, without the items' data."""
     learner = project.learner
-    known = _moments(learner, [question.pick.row for question in questions])
+    known = _moments(None if project.broken else learner, [question.pick.row for question in questions])
     found = []
     for question in questions:
         item, lease = question.pick.row, question.lease

@@ -126,7 +126,13 @@ def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -
     settings = learner_settings(material.model)
     progress.tell(0, None, "training")
     learner = OnlineLearner.build(
-        settings, x, material.labelling, train=tune, on_step=progress.step, allocate=project.arrays.allocate
+        settings,
+        x,
+        material.labelling,
+        train=tune,
+        on_step=progress.step,
+        allocate=project.arrays.allocate,
+        engine=project.engine,
     )
     try:
         while _catch_up(learner, *writer.do(TakeLabels(project), LATER)) > CLOSE:

@@ -25,10 +25,6 @@ class Engine(Protocol):
         """The rows as parts of a pool (core.posterior.Parts), each made where it stays."""
         ...
 
-    def spread(self, part: Any) -> Any:
-        """Parts of a pool whose rows are here."""
-        ...
-
 
 @dataclass(frozen=True, eq=False)
 class Chunked:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from distributed import Client, LocalCluster
 
-from app.cluster import Cluster
+from app.cluster.connection import Cluster
 
 PART_ROWS = 1024  # so that small pools are in several parts
 

@@ -1,7 +1,7 @@
 """A pool on a cluster: the answers of one process, to the last bit, whoever is killed."""
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -71,14 +71,12 @@ def test_the_same_answers_as_in_one_process(cluster, alone):
 
 def killed(seconds, kill, work):
     """What work gives, in whose middle somebody is killed."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(work()))
-    thread.start()
-    time.sleep(seconds)
-    assert thread.is_alive()
-    kill()
-    thread.join(60)
-    return found[0]
+    with ThreadPoolExecutor(1) as executor:
+        found = executor.submit(work)
+        time.sleep(seconds)
+        assert not found.done()
+        kill()
+        return found.result(60)
 
 
 def test_a_worker_is_killed_in_the_middle_of_training(cluster, alone, kill_a_worker):
