@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from distributed import Client, LocalCluster
@@ -13,8 +14,15 @@ PART_ROWS = 1024  # so that small pools are in several parts
 
 
 @pytest.fixture(scope="session")
-def dask_cluster() -> Iterator[LocalCluster]:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What workers are told is the data folder: a link that tests point at theirs."""
+    return tmp_path_factory.mktemp("cluster") / "data"
+
+
+@pytest.fixture(scope="session")
+def dask_cluster(data_dir: Path) -> Iterator[LocalCluster]:
     with LocalCluster(
+        env={"ASKNEXT_DATA_DIR": str(data_dir)},
         n_workers=2,
         threads_per_worker=1,
         processes=True,
