@@ -17,19 +17,22 @@ from core.histograms import Chunked
 from core.posterior.parts import total
 from tests.benchmarks.rows import Row, seconds, timed, times
 
-M, D, NNZ, GRID, BLOCK = 1_000_000, 200, 40, 32, 1 << 16
+M, D, NNZ, GRID, BLOCK = 1_000_000, 200, 40, 32, 1 << 12
 LABELS, MORE = 300, 20
 NAMES = ("no", "yes")
+MEASURED = {
+    "label": "label to next item",
+    "whole": "mean and variance of all items from scratch",
+    "build": "reading, levels and training",
+}
 
 
 class Items:
     """Rows that are made anew wherever they are read, as a file would be."""
 
     def __call__(self, first, last):
-        parts = [
-            self.block(b)[max(0, first - b * BLOCK) : last - b * BLOCK]
-            for b in range(first // BLOCK, -(-last // BLOCK))
-        ]
+        numbers = range(first // BLOCK, -(-last // BLOCK))
+        parts = [self.block(b)[max(0, first - b * BLOCK) : last - b * BLOCK] for b in numbers]
         return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, D))
 
     @staticmethod
@@ -69,6 +72,10 @@ def campaign(learner):
 def digest(learner):
     """Of all means and variances."""
     return hashlib.sha256(learner.mean.tobytes() + learner.variance.tobytes()).hexdigest()
+
+
+def verdict(same):
+    return "the same bits" if same else "OTHERS"
 
 
 def refreshed(learner):
@@ -121,68 +128,47 @@ def killed(after, client, work):
 def large_pool():
     share_cores()
     compile_all()
-    build = time.perf_counter()
+    here = {}
+    start = time.perf_counter()
     learner = begun()
-    build = time.perf_counter() - build
-    spent, seen = campaign(learner)
-    alone, picked = digest(learner), seen
-    again = timed(lambda: refreshed(learner))
-    one_process = float(np.median(spent))
+    here["build"] = time.perf_counter() - start
+    spent, picked = campaign(learner)
+    alone, here["label"] = digest(learner), float(np.median(spent))
+    here["whole"] = timed(lambda: refreshed(learner), 2)
+    fresh = learner.query(1, "unc"), digest(learner)
     what = f"label to next item, {M:,} items of {NNZ} non-zeros"
-    yield Row(what, f"{seconds(one_process)} (worst {seconds(max(spent))})", "in one process", aim="250 ms")
-    yield Row("  reading, levels and training", seconds(build))
+    yield Row(what, f"{seconds(here['label'])} (worst {seconds(max(spent))})", "in one process", aim="250 ms")
     del learner
-    first: dict[str, float] = {}
+    first = {}
     for count in (1, 2):
         with workers(count) as (cluster, client):
-            build = time.perf_counter()
+            start = time.perf_counter()
             learner = begun(cluster)
             learner._pool.collect(total)
-            build = time.perf_counter() - build
+            figures = {"build": time.perf_counter() - start}
             told = cluster.bytes_told
             spent, seen = campaign(learner)
             told = (cluster.bytes_told - told) / MORE
             same = seen == picked and digest(learner) == alone
-            whole = timed(lambda learner=learner: refreshed(learner), 2)
-            figures = {"build": build, "label": float(np.median(spent)), "whole": whole}
+            figures["label"] = float(np.median(spent))
+            figures["whole"] = timed(lambda learner=learner: refreshed(learner), 2)
             first = first or figures
-            yield Row(
-                f"{count} Dask worker{'s' * (count > 1)}, a core each: label to next item",
-                f"{seconds(figures['label'])} (worst {seconds(max(spent))})",
-                f"one process {seconds(one_process)}",
-                times(first["label"], figures["label"]),
-            )
-            yield Row(
-                "  answers, means and variances", "the same bits" if same else "OTHERS", "one process", aim="same"
-            )
+            yield Row(f"{count} Dask worker{'s' * (count > 1)}, a core each", verdict(same), "one process", aim="same")
+            for name, label in MEASURED.items():
+                compared = f"one worker {seconds(first[name])}, one process {seconds(here[name])}"
+                yield Row(f"  {label}", seconds(figures[name]), compared, times(first[name], figures[name]))
             yield Row("  sent for a label and a question", f"{told / 1e3:.0f} kB")
-            for name, label in (("build", "reading, levels and training"), ("whole", "the whole pool from scratch")):
-                yield Row(
-                    f"  {label}",
-                    seconds(figures[name]),
-                    f"one worker {seconds(first[name])}"
-                    + (f", one process {seconds(again)}" if name == "whole" else ""),
-                    times(first[name], figures[name]),
-                )
             if count == 2:
-                yield from deaths(cluster, client, learner, picked, alone, build)
+                yield from deaths(cluster, client, learner, fresh, picked, alone, figures["build"])
 
 
-def deaths(cluster, client, learner, picked, alone, build):
-    """A worker is killed in the middle of scoring, another in the middle of training."""
+def deaths(cluster, client, learner, fresh, picked, alone, build):
+    """Workers are killed in the middle of scoring, and one in the middle of training."""
     kill(client)  # what it held is read again, and in the middle of that another dies
-    pick, in_time, took = killed(0.5, client, lambda: learner.query(1, "unc"))
-    same = pick == learner.query(1, "unc") and digest(learner) == alone
-    yield Row(
-        "  two killed, one in the middle of scoring",
-        "the same bits" if same and in_time else "OTHERS",
-        f"after {seconds(took)}",
-    )
+    pick, in_time, took = killed(1.0, client, lambda: learner.query(1, "unc"))
+    same = (pick, digest(learner)) == fresh
+    yield Row("  two killed, one in the middle of scoring", verdict(same and in_time), f"after {seconds(took)}")
     del learner
     learner, in_time, took = killed(build / 2, client, lambda: begun(cluster))
     same = campaign(learner)[1] == picked and digest(learner) == alone
-    yield Row(
-        "  one killed in the middle of training",
-        "the same bits" if same and in_time else "OTHERS",
-        f"after {seconds(took)}",
-    )
+    yield Row("  one killed in the middle of training", verdict(same and in_time), f"after {seconds(took)}")
