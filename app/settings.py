@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class ServiceSettings(BaseSettings):
     """All of them have defaults that are safe on one's own machine."""
 
-    model_config = SettingsConfigDict(env_prefix="ASKNEXT_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="ASKNEXT_", env_ignore_empty=True, frozen=True)
 
     host: str = Field("127.0.0.1", description="address to listen on; only this machine by default")
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 takes a free one")

@@ -74,15 +74,18 @@ class Cluster:
         if client is not None:
             client.close(timeout=5)
 
-    def reduce(self, table: Chunked, look: Callable[[Any], T], join: Callable[[T, T], T]) -> T:
+    def reduce(self, table: Chunked, look: Callable[[Any], T], join: Callable[[T, T], T]) -> Any:
         """A map over the blocks of a table and a tree of joins, neighbours first."""
-        told, joins = self.tell((table.read, look)), self.tell(join)
-        level = self.map(work.look_at_block, *self._ranges(table.shape[0]), told)
+        found = self.map(work.look_at_block, *self._ranges(table.shape[0]), self.tell((table.read, look)))
+        return self.joined(found, join)
+
+    def joined(self, level: list[Future[Any]], join: Callable[[Any, Any], Any]) -> Any:
+        """What workers have found, in a tree of joins, neighbours first; only the last comes here."""
+        joins = self.tell(join)
         while len(level) > 1:
             pairs, last = list(zip(level[::2], level[1::2], strict=False)), level[len(level) // 2 * 2 :]
             level = [*self.map(work.joined, *map(list, zip(*pairs, strict=True)), joins), *last]
-        found: T = self.gather(level)[0]
-        return found
+        return self.gather(level)[0]
 
     def parts(self, table: Chunked, code: Callable[[Any], Any]) -> ClusterParts:
         """The rows of a table as parts of a pool: read and coded by whoever is to hold them."""

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core import share_cores
+from core import compile_all, share_cores
 from core._types import Indices, Table
+from core.labels import checked_labels
 from core.posterior import Part
+from core.settings import as_table
 
 T = TypeVar("T")
 
@@ -23,6 +25,11 @@ def _ready() -> None:
     share_cores()
 
 
+def dask_setup(_: Any) -> None:
+    """Called by a worker that preloads this: kernels are compiled before anybody waits for them."""
+    compile_all()
+
+
 def told(data: bytes) -> Any:
     """What the service sent."""
     _ready()
@@ -34,6 +41,15 @@ def look_at_block(first: int, last: int, source: Source) -> Any:
     _ready()
     read, look = source
     return look(read(first, last))
+
+
+def look_at_chunk(number: int, source: tuple[Callable[[int], tuple[Any, Any]], Callable[[Table, Any], Any]]) -> Any:
+    """Read a chunk of rows and labels and look at it."""
+    _ready()
+    read, look = source
+    rows, labels = read(number)
+    x = as_table(rows)
+    return look(x, checked_labels(labels, x.shape[0]))
 
 
 def joined(a: T, b: T, join: Callable[[T, T], T]) -> T:
