@@ -8,7 +8,7 @@ ENV PATH=/opt/asknext/bin:$PATH
 # What it stands on changes less often than its sources: a layer of its own.
 COPY pyproject.toml README.md ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-print(*p['dependencies'], *p['optional-dependencies']['postgres'], sep='\n')" > requirements.txt \
+print(*p['dependencies'], *p['optional-dependencies']['postgres'], *p['optional-dependencies']['dask'], sep='\n')" > requirements.txt \
     && pip install --no-cache-dir --disable-pip-version-check --requirement requirements.txt
 COPY core core
 COPY app app

@@ -3,6 +3,7 @@
 import typer
 
 from app.commands import files, keys, label_studio
+from app.commands.cluster import scheduler, worker
 from app.commands.evaluate import evaluate
 from app.commands.serve import migrate_command, serve
 from app.commands.simulate import simulate
@@ -18,6 +19,8 @@ app.add_typer(keys.app, name="keys")
 app.command("import")(files.import_file)
 app.command("export")(files.export_labels)
 app.add_typer(label_studio.app, name="label-studio")
+app.command()(scheduler)
+app.command()(worker)
 app.command()(simulate)
 app.command()(evaluate)
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from core._types import Floats, Indices
 from core.evidence import Tuned, leave_one_out, tune
-from core.histograms import blocks_of
+from core.histograms import reduced
 from core.kernels import Kernel
 from core.posterior import one_vs_all
 from core.settings import Settings
@@ -71,10 +71,14 @@ def candidates(settings: Settings, x: Any, n_rows: int = 0) -> list[str]:
 
     Dense kernels only where so many rows of them fit into memory.
     """
-    histograms = all((b.data if sp.issparse(b) else b).min(initial=0.0) >= 0.0 for b in blocks_of(x))
+    histograms = reduced(x, _least, min) >= 0.0
     dense = 2 * 8 * n_rows * x.shape[1] <= settings.max_memory
     unfit = {"split"} if histograms else {name for name in CANDIDATES if name.startswith("hik")}
     return [name for name in CANDIDATES if name not in unfit and (dense or name not in DENSE)]
+
+
+def _least(x: Any) -> float:
+    return float((x.data if sp.issparse(x) else x).min(initial=0.0))
 
 
 def first_kernel(settings: Settings, x: Any) -> str:

@@ -1,13 +1,14 @@
 """Training on rows that come in chunks and are never there together: sums over chunks, in level space."""
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any
+from functools import partial, reduce
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from core._types import Indices, Table
+from core._types import Table
 from core.histograms import (
     CodedRows,
     Complement,
@@ -28,8 +29,43 @@ from core.linalg import HistogramOperator, KernelError, kernel_error
 from core.posterior import LevelSums, SummedRegression
 from core.settings import Reader, Settings
 
+T = TypeVar("T")
+
 Chunks = Callable[[], Iterable[tuple[Table, Any]]]
 """All chunks from the first to the last, each time it is called: rows and their labels."""
+
+
+@runtime_checkable
+class SpreadChunks(Protocol):
+    """Chunks that are looked at wherever they are, as on a cluster; functions are sent there."""
+
+    def __iter__(self) -> Iterator[tuple[Table, Any]]:
+        """All of them, here."""
+        ...
+
+    def reduced(self, look: Callable[[Table, Any], T], join: Callable[[T, T], T]) -> T:
+        """What is seen of each chunk, joined as `pairwise_reduced` does."""
+        ...
+
+    def added(self, look: Callable[[Table, Any], T]) -> T:
+        """The sum of what is seen, where its order does not matter."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Here:
+    """One chunk is in memory at a time, and one sum."""
+
+    chunks: Chunks
+
+    def __iter__(self) -> Iterator[tuple[Table, Any]]:
+        return iter(self.chunks())
+
+    def reduced(self, look: Callable[[Table, Any], T], join: Callable[[T, T], T]) -> T:
+        return pairwise_reduced(join, (look(x, y) for x, y in self))
+
+    def added(self, look: Callable[[Table, Any], T]) -> T:
+        return reduce(operator.add, (look(x, y) for x, y in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +95,38 @@ class Survey:
         return Survey(merged(self.columns, other.columns), union_of_labels(self.classes, other.classes))
 
 
-def fit_chunks(settings: Settings, chunks: Chunks) -> FromChunks:
+@dataclass(frozen=True, eq=False)
+class _RangeOf:
+    """A look: the range of each column."""
+
+    reader: Reader
+
+    def __call__(self, x: Table, _: Any) -> Complement:
+        return Complement.of(self.reader.check(x))
+
+
+@dataclass(frozen=True, eq=False)
+class _SumsOf:
+    """A look: counts of level pairs, of checked rows that are coded in blocks."""
+
+    levels: LevelTable
+    reader: Reader
+    classes: Any
+
+    def __call__(self, x: Table, y: Any) -> LevelSums:
+        labels, first, parts = self.classes.searchsorted(y), 0, []
+        for block in blocks_of(x):
+            rows = code_rows(raw_rows(self.reader.coded(block)), self.levels)
+            parts.append(LevelSums.of(self.levels, rows, labels[first : first + len(rows)], len(self.classes)))
+            first += len(rows)
+        return reduce(operator.add, parts)
+
+
+def fit_chunks(settings: Settings, chunks: Chunks | SpreadChunks) -> FromChunks:
     """The level-space posterior of all chunks together, the same as that of one fit with the same levels.
 
     The chunks are gone through twice: to count values, of which levels are chosen, and to count pairs of levels. With
-    complements a pass before finds the range of each column. One chunk is in memory at a time.
+    complements a pass before finds the range of each column. One chunk is in memory at a time, or one for each worker.
 
     >>> x, y = np.array([[0.2], [0.4], [0.9]]), np.array(["a", "a", "b"])
     >>> found = fit_chunks(Settings(), lambda: [(x[:2], y[:2]), (x[2:], y[2:])])
@@ -71,33 +134,22 @@ def fit_chunks(settings: Settings, chunks: Chunks) -> FromChunks:
     ([2, 1], ['a', 'b'])
     """
     _check(settings)
-    first = next(iter(chunks()), None)
+    source: SpreadChunks = chunks if isinstance(chunks, SpreadChunks) else _Here(chunks)
+    first = next(iter(source), None)
     if first is None:
         raise ValueError("there must be at least one chunk of rows and labels")
     reader = settings.reader(first[0])
     if settings.complement:
-        ranges = (Complement.of(reader.check(x)) for x, _ in chunks())
-        reader = Reader(reader.histograms, pairwise_reduced(Complement.joined, ranges))
-    found = pairwise_reduced(Survey.joined, (Survey.of(reader, x, y) for x, y in chunks()))
-    columns, classes = found.columns, found.classes
-    levels, quantised = levels_of(columns, settings.levels)
-    sums = reduce(LevelSums.__add__, (_sums(levels, reader, x, classes.searchsorted(y), classes) for x, y in chunks()))
+        reader = Reader(reader.histograms, source.reduced(_RangeOf(reader), Complement.joined))
+    found = source.reduced(partial(Survey.of, reader), Survey.joined)
+    levels, quantised = levels_of(found.columns, settings.levels)
+    sums = source.added(_SumsOf(levels, reader, found.classes))
     kernel = settings.make_kernel(first[0], reader)
     assert isinstance(kernel, IntersectionKernel)
     empty = Histograms(levels, CodedRows.empty(levels.lineage), quantised)
-    operator = HistogramOperator(empty, kernel)
-    model = SummedRegression(operator, sums, noise=float(settings.noise))
-    return FromChunks(reader, model, classes, kernel_error(reader.coded(first[0]), operator))
-
-
-def _sums(levels: LevelTable, reader: Reader, x: Table, labels: Indices, classes: Any) -> LevelSums:
-    """Of checked rows, coded in blocks."""
-    parts = []
-    for block in blocks_of(x):
-        rows = code_rows(raw_rows(reader.coded(block)), levels)
-        parts.append(LevelSums.of(levels, rows, labels[: len(rows)], len(classes)))
-        labels = labels[len(rows) :]
-    return reduce(LevelSums.__add__, parts)
+    kernel_matrix = HistogramOperator(empty, kernel)
+    model = SummedRegression(kernel_matrix, sums, noise=float(settings.noise))
+    return FromChunks(reader, model, found.classes, kernel_error(reader.coded(first[0]), kernel_matrix))
 
 
 def _check(settings: Settings) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from core._types import Floats, Indices
 from core.checks import check_choice, check_number
 from core.choice import Chooser
-from core.chunks import fit_chunks
+from core.chunks import SpreadChunks, fit_chunks
 from core.estimator_facts import EstimatorFacts
 from core.estimator_settings import EstimatorSettings
 from core.evidence import CriterionName, Tuned, tune
@@ -100,8 +100,8 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         """Learn from chunks of rows and labels that are never in memory together: exact, in level space, for any n.
 
         The chunks are gone through twice (three times with complement), so they must be a list or something that reads
-        them anew each time. Their rows are not kept: `partial_fit` adds more at the levels there are; nothing can be
-        forgotten or relabelled.
+        them anew each time; `core.chunks.SpreadChunks` are read by others. Their rows are not kept: `partial_fit` adds
+        more at the levels there are; nothing can be forgotten or relabelled.
 
         >>> model = GPHIKClassifier().fit_chunks([([[1.0, 0.0]], ["a"]), ([[0.0, 1.0]], ["b"])])
         >>> model.predict([[0.9, 0.1]]).tolist()
@@ -112,7 +112,11 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         with self._all_or_nothing():
             self._settings, self._chooser = Settings(**self.get_params()), None
             self._settings.check()
-            found = fit_chunks(self._settings, lambda: self._checked_chunks(chunks))
+            if isinstance(chunks, SpreadChunks):
+                next(self._checked_chunks(chunks), None)  # the first of them, here
+                found = fit_chunks(self._settings, chunks)
+            else:
+                found = fit_chunks(self._settings, lambda: self._checked_chunks(chunks))
             self._reader, self._model, self.kernel_error_ = found.reader, found.model, found.error
             self._nodes, self.classes_ = NamedTree.flat(found.classes), found.classes
             self.__dict__.pop("tuned_", None)

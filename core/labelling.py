@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core._types import Floats, Indices
+from core.posterior.parts import Parts, best_classes, whole
 from core.softmax import ClassTree
 
 COMPARE_EVERY = 20  # labels between which predictions are compared
@@ -39,18 +40,20 @@ class TrackRecord:
     later_guesses: Indices = field(default_factory=nothing)  # and less long ago
 
     def before_labels(
-        self, numbers: Mapping[int, int], means: Floats, n_labels: int, drawn: Collection[int], tree: ClassTree
+        self, numbers: Mapping[int, int], pool: Parts | None, n_labels: int, drawn: Collection[int], tree: ClassTree
     ) -> "TrackRecord":
-        """Items are about to get their first labels: what do the means (items x M; none without classes) say?
+        """Items are about to get their first labels: what does the pool say (None while it cannot tell classes apart)?
 
         A label at an inner node was foretold by any class under it.
         """
         record = self
         if (n_labels - 1) // COMPARE_EVERY < (n_labels + len(numbers) - 1) // COMPARE_EVERY:
-            record = replace(record, guesses=self.later_guesses, later_guesses=best_class(means))
-        if len(means):
-            judged = {item: number for item, number in numbers.items() if item in drawn}
-            right = tree.covers(np.array(list(judged.values()), dtype=np.int64), best_class(means[list(judged)]))
+            now = nothing() if pool is None else whole(pool.collect(best_classes))
+            record = replace(record, guesses=self.later_guesses, later_guesses=now)
+        judged = {item: number for item, number in numbers.items() if item in drawn}
+        if pool is not None and judged:
+            guesses = best_class(pool.take(np.array(list(judged))).mean)
+            right = tree.covers(np.array(list(judged.values()), dtype=np.int64), guesses)
             told = dict(zip(judged, right.astype(int).tolist(), strict=True))
             record = replace(record, foretold={**told, **self.foretold})
         return record

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from core._types import Floats, Indices
 from core.choice import Choice
 from core.contributions import Contributions, contributions
-from core.histograms import Allocate
+from core.histograms import Allocate, Engine
 from core.labelling import Labelling, Parameters, TrackRecord, nothing
 from core.nodes import Nodes, checked_name
 from core.pool_model import PoolModel, chosen
+from core.posterior import LabelledPool, LocalParts, Part, Parts
+from core.posterior.parts import total
 from core.projection import PoolKernel
 from core.published import Published, class_probabilities
 from core.queries import Pick
@@ -30,7 +32,8 @@ class OnlineLearner:
 
     Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
     change, `mean` and `variance` of all items are those of a fresh fit. `parameters` are those of an earlier training.
-    `allocate(size, type)` makes the arrays of coded items: where it maps files, a pool may be larger than memory.
+    `allocate(size, type)` makes the arrays of coded items: where it maps files, a pool may be larger than memory. With
+    an `engine` first items that are read in chunks stay where it works, on a cluster, if the model can live in parts.
 
     With likelihood="softmax" means are those of a fit to 1e-6 that starts from the last, and `parents` may make a tree
     of the classes: an item is one of those that are no parent, and a label may name any.
@@ -51,6 +54,7 @@ class OnlineLearner:
         allocate: Allocate = np.empty,
         *,
         parents: Mapping[str, str] | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.settings.check()
@@ -60,6 +64,7 @@ class OnlineLearner:
         self.version = 0
         self._parameters = parameters or Parameters()  # to begin with
         self._allocate = allocate
+        self._engine = engine
         self._choice: Choice | None = None
         self._record = TrackRecord()
         self._model: PoolModel | None = None  # until there are items
@@ -101,7 +106,8 @@ class OnlineLearner:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
         x = as_table(x)
         if self._model is None:
-            self._model = PoolModel.begin(self.settings, self._parameters, x, self.nodes.tree, self._allocate)
+            tree, allocate, engine = self.nodes.tree, self._allocate, self._engine
+            self._model = PoolModel.begin(self.settings, self._parameters, x, tree, allocate, engine)
         else:
             query = self._model.read(x)
             self._labelled.operator.check(query)
@@ -152,8 +158,8 @@ class OnlineLearner:
         with self._all_or_nothing():
             self._announce(labels.values())
             numbers = {item: self.nodes.number(name) for item, name in labels.items()}
-            means = self.mean if self.n_seen >= 2 else self.mean[:0]  # before, there is nothing to tell apart
-            self._record = self._record.before_labels(numbers, means, len(known), drawn, self.nodes.tree)
+            pool = self._pool if self.n_seen >= 2 else None  # before, there is nothing to tell apart
+            self._record = self._record.before_labels(numbers, pool, len(known), drawn, self.nodes.tree)
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
@@ -171,7 +177,7 @@ class OnlineLearner:
         Under the softmax likelihood it is the gradient at which the fit ended, relative to the one it began with.
         """
         items = np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))
-        drift = np.abs(self.mean[items] - self._labelled.means(self._labelled.rows(items)))
+        drift = np.abs(self.moments_of(items)[0] - self._labelled.means(self._labelled.rows(items)))
         return max(self._labelled.residual(), float(drift.max(initial=0.0)))
 
     def retract(self, item: int) -> None:
@@ -243,6 +249,20 @@ class OnlineLearner:
         query = self._some_model.read(as_table(x))
         return self._labelled.moments(query)
 
+    def moments_of(self, items: Indices) -> tuple[Floats, Floats]:
+        """Posterior means (items x M) and variances of some items."""
+        some = self._pool.take(items)
+        return some.mean, some.variance
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the pool is in this process."""
+        return isinstance(self._pool, LocalParts)
+
+    def is_finite(self) -> bool:
+        """Whether all that is known of the items can be held: features of 1e150 can be read, their products cannot."""
+        return bool(np.isfinite(sum(self._pool.collect(total))))
+
     def probabilities(self, mean: Floats, variance: Floats) -> Floats:
         """Of the classes for such moments, rows x M."""
         return class_probabilities(self.settings.likelihood, mean, variance + self.noise)
@@ -286,7 +306,7 @@ class OnlineLearner:
 
     def pool_kernel(self) -> PoolKernel:
         """Kernel and items as they are now, for work beside the learner."""
-        return PoolKernel(self._labelled.operator.only(nothing()), self._labelled.all_rows)
+        return PoolKernel(self._labelled.operator.only(nothing()), self._pool)
 
     def labelling(self) -> Labelling:
         """All that is learnt, apart from the items."""
@@ -311,6 +331,7 @@ class OnlineLearner:
         train: bool = False,
         on_step: Callable[[], object] = lambda: None,
         allocate: Allocate = np.empty,
+        engine: Engine | None = None,
     ) -> "OnlineLearner":
         """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
 
@@ -332,7 +353,7 @@ class OnlineLearner:
             numbers = np.array(list(labels.values()), dtype=np.int64)
             parameters, choice = chosen(settings, parameters, x, list(labels), numbers, len(number))
             on_step()
-        learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents)
+        learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents, engine=engine)
         learner._choice = choice
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.doubts, refresh=not train)
@@ -382,8 +403,7 @@ class OnlineLearner:
             self.version,
             self.nodes,
             self.settings.likelihood,
-            self.mean,
-            self.variance,
+            self._pool,
             self.noise,
             self._labelled.noises,
             self.labels,
@@ -428,6 +448,13 @@ class OnlineLearner:
         if self._model is None:
             raise ValueError("there are no items yet: the first ones tell how rows are to be read")
         return self._model
+
+    @property
+    def _pool(self) -> Parts:
+        labelled = self._labelled
+        if isinstance(labelled, LabelledPool):
+            return labelled.parts
+        return LocalParts(Part(labelled.all_rows, labelled.mean, labelled.variance))
 
     @property
     def _labelled(self) -> AnyPool:

@@ -11,9 +11,11 @@ from core import snapshot
 from core._types import Floats, Indices, Table
 from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
 from core.evidence import tune
-from core.histograms import Allocate
+from core.histograms import Allocate, Chunked, Engine
 from core.labelling import Parameters, nothing
-from core.posterior import LabelledPool, PoolPosterior
+from core.linalg import HistogramOperator, Operator
+from core.posterior import LabelledPool, LocalParts, Parts, PoolPosterior
+from core.posterior.parts import Checked, Coding
 from core.questions import AnyPool
 from core.settings import Reader, Settings
 from core.softmax import ClassTree, LabelledSoftmax
@@ -37,9 +39,21 @@ class PoolModel:
 
     @classmethod
     def begin(
-        cls, settings: Settings, parameters: Parameters, x: Table, tree: ClassTree, allocate: Allocate = np.empty
+        cls,
+        settings: Settings,
+        parameters: Parameters,
+        x: Table,
+        tree: ClassTree,
+        allocate: Allocate = np.empty,
+        engine: Engine | None = None,
     ) -> "PoolModel":
-        """Without labels; levels and scales are those of these items, which are kept in arrays made by `allocate`."""
+        """Without labels; levels and scales are those of these items, which are kept in arrays made by `allocate`.
+
+        With an engine a table that is read in chunks is read where it works, and stays there if the model can live in
+        parts.
+        """
+        if isinstance(x, Chunked):
+            x = replace(x, engine=engine)
         rough = settings.kernel == "hik" and not (settings.complement or settings.split)
         x = Reader(rough, None).check(x)
         if settings.kernel == "auto" and parameters.kernel not in candidates(settings, x, x.shape[0]):
@@ -49,20 +63,22 @@ class PoolModel:
         reader = plain.reader(x)
         if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
-        operator = plain.operator(x, reader, allocate)
+        far = isinstance(x, Chunked) and x.engine is not None and plain.lives_in_parts and settings.lives_in_parts
+        operator = plain.operator(x, reader, allocate, rows=not far)
         noises = [float(settings.noise)]
         if parameters.theta is not None:
             width = len(operator.kernel.theta)
             operator = operator.with_kernel(operator.kernel.with_theta(np.array(parameters.theta[:width])))
             noises = list(parameters.theta[width:])
+        labelled: AnyPool
         rows = operator.own(np.arange(len(operator)))
         operator.check(rows)
-        labelled: AnyPool
         if settings.likelihood == "softmax":
             labelled = LabelledSoftmax.begin(operator, rows, tree, noises, settings.max_memory)
         else:
+            parts = _coded(reader.coded(x), operator) if far else LocalParts.of(rows)
             model = replace(plain, noise=noises[0]).model(operator.only(nothing()), nothing(), tree.n_classes)
-            labelled = LabelledPool(model, PoolPosterior(model.posterior, rows))
+            labelled = LabelledPool(model, PoolPosterior(model.posterior, parts))
         return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled)
 
     @property
@@ -152,6 +168,15 @@ def _mild_noise(choice: Choice, x: Table) -> float:
     operator = operator.with_kernel(choice.kernel)
     swing = float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
     return swing / MILD_VARIANCE
+
+
+def _coded(x: Chunked, operator: Operator) -> Parts:
+    """The rows of a table, coded where its engine works."""
+    assert isinstance(operator, HistogramOperator)
+    assert x.engine is not None
+    parts: Parts = x.engine.parts(x, Coding(operator.levels))
+    parts.collect(Checked(operator))
+    return parts
 
 
 def _plain(settings: Settings, kernel: str | None) -> Settings:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from core._types import Floats, Indices
-from core.histograms import CodedRows
 from core.linalg import Operator
+from core.posterior.parts import Applied, Parts, for_items, whole
 
 LANDMARKS = 256
 SAMPLE_ROWS = 2048  # that the components are found on
@@ -19,14 +19,14 @@ class PoolKernel:
     """The kernel and the items of a pool at one moment; later changes do not touch them, so any thread may use it."""
 
     operator: Operator  # without rows
-    rows: Any  # all items, as a query
+    pool: Parts  # all items
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.pool)
 
     def take(self, items: Indices) -> Any:
         """These items as a query."""
-        return self.rows.take(items) if isinstance(self.rows, CodedRows) else self.rows[items]
+        return self.pool.take(items).rows
 
 
 def plane_map(pool: PoolKernel, n_landmarks: int = LANDMARKS, n_sample: int = SAMPLE_ROWS) -> Floats:
@@ -51,7 +51,7 @@ def plane_map(pool: PoolKernel, n_landmarks: int = LANDMARKS, n_sample: int = SA
     components = to_features @ directions[:, ::-1][:, :2]
     plane = np.zeros((len(landmarks), 2))
     plane[:, : components.shape[1]] = components / np.sqrt(size)
-    found = operator.predictor(plane)(pool.rows)
+    found = whole(pool.pool.collect(Applied(for_items(operator.predictor(plane)))))
     found -= found[sample].mean(axis=0)
     farthest = found[np.abs(found).argmax(axis=0), [0, 1]]
     return np.asarray(found * np.where(farthest < 0.0, -1.0, 1.0))

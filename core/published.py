@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from core._types import Floats, Indices
 from core.choice import Choice
 from core.labelling import TrackRecord, best_class
 from core.nodes import Nodes
-from core.posterior import one_vs_all, probit
+from core.posterior import Part, Parts, one_vs_all, probit
+from core.posterior.parts import best_classes, means_of, variances_of, whole
 from core.settings import Likelihood
 from core.softmax import Targets
 from core.stopping import Advice, advice
@@ -24,6 +27,25 @@ def class_probabilities(likelihood: Likelihood, means: Floats, variances: Floats
     if not means.size:
         return means
     return probit(means, variances) if likelihood == "gaussian" else np.asarray(softmax(means, axis=1))
+
+
+@dataclass(frozen=True)
+class _Uncertainty:
+    """A look at a part: the probability that the predicted class is wrong, of each item."""
+
+    likelihood: Likelihood
+    noise: float
+
+    def __call__(self, _: int, part: Part) -> Floats:
+        probabilities = class_probabilities(self.likelihood, part.mean, part.variance + self.noise)
+        return np.asarray(np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0))
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """A view that nobody can change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +71,7 @@ class Published:
     version: int
     nodes: Nodes
     likelihood: Likelihood
-    mean: Floats  # items x M
-    variance: Floats  # items
+    pool: Parts  # mean and variance of the items
     noise: float
     noises: Floats  # items; of the label there is, or of one to come
     labels: Indices  # items; node numbers, -1 without a label
@@ -63,11 +84,27 @@ class Published:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            array = getattr(self, field.name)
-            if isinstance(array, np.ndarray):
-                view = array.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, field.name, _fixed(value))
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Of all items, items x M."""
+        return _fixed(whole(self.pool.collect(means_of)))
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Of all items."""
+        return _fixed(whole(self.pool.collect(variances_of)))
+
+    def moments(self, items: Indices) -> tuple[Floats, Floats]:
+        """Means (items x M) and variances of some items."""
+        some = self.pool.take(items)
+        return some.mean, some.variance
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -81,7 +118,8 @@ class Published:
 
     def probabilities_of(self, items: Indices) -> Floats:
         """Of some items and each class."""
-        return class_probabilities(self.likelihood, self.mean[items], self.variance[items] + self.noise)
+        mean, variance = self.moments(items)
+        return class_probabilities(self.likelihood, mean, variance + self.noise)
 
     @property
     def tells_classes_apart(self) -> bool:
@@ -92,12 +130,12 @@ class Published:
     @property
     def predicted(self) -> Indices:
         """The most probable class of each item."""
-        return best_class(self.mean)
+        return whole(self.pool.collect(best_classes))
 
     @cached_property
     def uncertainty(self) -> Floats:
         """The probability that the predicted class of each item is wrong; items."""
-        return np.asarray(np.clip(1.0 - self.probabilities.max(axis=1), 0.0, 1.0))
+        return whole(self.pool.collect(_Uncertainty(self.likelihood, self.noise)))
 
     @cached_property
     def left_out(self) -> LeftOut:
@@ -109,15 +147,15 @@ class Published:
         makes it the first step towards what the others say.
         """
         items = np.flatnonzero(self.labels >= 0)
-        labels, noise, mean = self.labels[items], self.noises[items], self.mean[items]
-        share = np.clip(1.0 - self.variance[items] / noise, LEAST_SHARE, 1.0)
+        labels, noise, (mean, variance) = self.labels[items], self.noises[items], self.moments(items)
+        share = np.clip(1.0 - variance / noise, LEAST_SHARE, 1.0)
         if self.likelihood == "gaussian":
             targets = one_vs_all(labels, len(self.classes))
             means = targets - (targets - mean) / share[:, None]
         else:
             p = class_probabilities(self.likelihood, mean, noise)
             surprise = Targets.of(labels, self.nodes.tree).expected(p[:, None])[:, 0] - p
-            means = mean - surprise * (self.variance[items] / share * self.noise / noise)[:, None]
+            means = mean - surprise * (variance / share * self.noise / noise)[:, None]
         return LeftOut(items, labels, means, noise / share, self.likelihood)
 
     def advice(self) -> list[Advice]:
@@ -127,5 +165,5 @@ class Published:
             self.nodes.tree.covers(left_out.labels, best_class(left_out.means)),
             self.record,
             self.predicted if known else self.labels[:0],
-            self.uncertainty if known else self.variance[:0],
+            self.uncertainty if known else self.noises[:0],
         )

@@ -10,7 +10,16 @@ import scipy.sparse as sp
 from core._types import Floats, Indices, Table
 from core.checks import check_choice, check_finite, check_not_negative, check_number
 from core.evidence import CriterionName
-from core.histograms import Allocate, Chunked, Complement, Histograms, LevelRule, blocks_of, raw_rows, split_signs
+from core.histograms import (
+    Allocate,
+    Chunked,
+    Complement,
+    Histograms,
+    LevelRule,
+    blocks_of,
+    raw_rows,
+    split_signs,
+)
 from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel, Transform, group_weights
 from core.linalg import (
     DenseOperator,
@@ -98,6 +107,11 @@ class Settings:
     likelihood: Likelihood = "gaussian"
     tree: Mapping[Any, Any] | None = None
 
+    @property
+    def lives_in_parts(self) -> bool:
+        """Whether a pool under these settings may be in parts: dense vectors and softmax fits are in one place."""
+        return self.kernel in ("hik", "auto") and self.likelihood == "gaussian"
+
     def check(self) -> None:
         """Raise a ValueError for what does not fit."""
         check_choice("kernel", self.kernel, ("hik", "rbf", "linear", "auto"))
@@ -161,11 +175,12 @@ class Settings:
             return RBFKernel(weights, groups, bias, float(self.gamma))
         return RBFKernel(weights, groups, bias, 1.0 / (x.shape[1] * (float(dense(x).var()) or 1.0)))
 
-    def operator(self, x: Table, reader: Reader, allocate: Allocate = np.empty) -> Operator:
-        """Of checked first rows; coded ones are kept in arrays made by `allocate`."""
+    def operator(self, x: Table, reader: Reader, allocate: Allocate = np.empty, *, rows: bool = True) -> Operator:
+        """Of checked first rows; coded ones are kept in arrays made by `allocate`, or without `rows` not at all."""
         kernel = self.make_kernel(x, reader)
         if isinstance(kernel, IntersectionKernel):
-            return HistogramOperator(Histograms.of(reader.coded(x), self.levels, allocate), kernel)
+            make = Histograms.of if rows else Histograms.without_rows
+            return HistogramOperator(make(reader.coded(x), self.levels, allocate), kernel)
         if isinstance(kernel, LinearKernel):
             return LinearOperator(x[:], kernel) if reader.sparse else DenseOperator(dense(x), kernel)
         assert isinstance(kernel, RBFKernel)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import DenseKernel, IntersectionKernel, LinearKernel, RBFKernel, group_weights
 from core.linalg import DenseOperator, HistogramOperator, Operator
-from core.posterior import LabelledPool, PoolPosterior
+from core.posterior import LabelledPool, LocalParts, Part, PoolPosterior
 from core.settings import Reader, Settings
 from core.softmax import ClassTree, LabelledSoftmax
 
@@ -41,7 +41,7 @@ def load(
     model.operator = operator.only(arrays["learnt"])
     model.labels, model.factors = arrays["labels"], arrays["factors"]
     model.refit()
-    pool = PoolPosterior.of(rows, arrays["mean"], arrays["variance"])
+    pool = PoolPosterior.of(LocalParts(Part(rows, arrays["mean"], arrays["variance"])))
     return LabelledPool(model, pool, arrays["learnt"].tolist()), reader
 
 

@@ -21,7 +21,8 @@ from app.settings import ServiceSettings
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-OURS = ("migrate", "api")
+OURS = ("migrate", "api", "scheduler", "worker")
+CLUSTER = {"scheduler", "worker"}
 SECRET = re.compile("KEY|PASSWORD|SECRET|TOKEN")
 
 
@@ -148,6 +149,26 @@ def test_services_start_in_order():
     assert services["postgres"]["healthcheck"]["test"][:2] == ["CMD", "pg_isready"]
     assert [name for name, service in services.items() if "inside" not in service["networks"]] == []
     assert COMPOSE["networks"]["inside"] == {"internal": True}
+
+
+def test_a_cluster_comes_with_its_profile_and_is_seen_by_nobody_else():
+    services, project = COMPOSE["services"], tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {name for name, service in services.items() if service.get("profiles") == ["cluster"]} == CLUSTER
+    assert not [name for name, service in services.items() if service.get("profiles") and name not in CLUSTER]
+    address = services["worker"]["environment"]["ASKNEXT_DASK"]
+    for name in CLUSTER:
+        assert services[name]["environment"]["ASKNEXT_DASK"] == address == "tcp://scheduler:8786"
+        assert services[name]["networks"] == ["inside"]
+        assert "ports" not in services[name]
+    assert services["worker"]["environment"]["ASKNEXT_DATABASE"] == services["api"]["environment"]["ASKNEXT_DATABASE"]
+    assert services["api"]["environment"]["ASKNEXT_DASK"] == "${ASKNEXT_DASK:-}"  # none, unless it is asked for
+    assert "dask" in project["optional-dependencies"]
+    assert "['optional-dependencies']['dask']" in " ".join(all_of(BUILD, "RUN"))
+
+
+def test_an_empty_setting_is_none(monkeypatch):
+    monkeypatch.setenv("ASKNEXT_DASK", "")
+    assert ServiceSettings().dask is None
 
 
 @pytest.mark.parametrize("status", [200, 503])

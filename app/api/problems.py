@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from app.api import schemas
 from app.logs import request_id
-from app.services.problems import DatabaseUnavailable, Invalid, Problem, Unavailable
+from app.services.problems import ClusterLost, DatabaseUnavailable, Invalid, Problem, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +58,11 @@ def install(app: FastAPI) -> None:
     async def no_database(_: Request, error: DatabaseUnavailable) -> JSONResponse:
         log.error("the database does not answer: %s", error)
         return problem_response(Unavailable("the database does not answer", retry_after=5))
+
+    @app.exception_handler(ClusterLost)
+    async def no_cluster(_: Request, error: ClusterLost) -> JSONResponse:
+        log.error("the cluster does not answer: %s", error)
+        return problem_response(Unavailable("the cluster does not answer; labels are still taken", retry_after=30))
 
 
 def unexpected(error: Exception) -> Problem:

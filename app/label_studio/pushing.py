@@ -66,7 +66,7 @@ class ChooseBest(Task):
         known = [item for item in items if learner is not None and item < len(learner)]
         thought: dict[int, dict[str, Any]] = {}
         if learner is not None and known and len(np.unique(learner.labels[learner.labels >= 0])) > 1:
-            mean, variance = learner.mean[known], learner.variance[known]
+            mean, variance = learner.moments_of(np.array(known))
             found = predictions(learner.nodes, learner.probabilities(mean, variance), mean, variance)
             thought = {item: told(self.config, one) for item, one in zip(known, found, strict=True)}
         entries = in_order([thought.get(item, NOTHING_LEARNT) for item in items])
@@ -98,8 +98,8 @@ def told_of_items(view: View, config: LabelConfig, numbers: Sequence[int | None]
     model = view.model
     if model is None or view.n_seen < 2:
         return [NOTHING_LEARNT if number is not None else UNKNOWN for number in numbers]
-    known = [number for number in numbers if number is not None and number < len(model.mean)]
+    known = [number for number in numbers if number is not None and number < len(model)]
     rows = np.array(known, dtype=np.int64)
-    found = predictions(model.nodes, model.probabilities_of(rows), model.mean[rows], model.variance[rows])
+    found = predictions(model.nodes, model.probabilities_of(rows), *model.moments(rows))
     thought = {number: told(config, one) for number, one in zip(known, found, strict=True)}
     return [thought.get(number, UNKNOWN) if number is not None else UNKNOWN for number in numbers]

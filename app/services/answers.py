@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection
 
 from app.db import events, leases, projects
 from app.services.clock import now
 from app.services.ledger import Event, Kind, Standing
 from app.services.once import OnceTask
-from app.services.problems import Conflict, Invalid, NotFound
+from app.services.problems import ClusterLost, Conflict, Invalid, NotFound
 from app.services.project import Project
 from app.services.questions import Ask, choose_items, described, lease_item
 from app.services.turns import Task
@@ -196,6 +197,10 @@ def restoring(item: int, annotator: str, before: Standing | None, *, undoes: int
 def predicted_class(project: Project, item: int) -> int | None:
     """What the published model thinks of an item."""
     model = project.view.model
-    if model is None or item >= len(model.mean) or project.view.n_seen < 2:
+    if model is None or item >= len(model) or project.view.n_seen < 2:
         return None
-    return project.classes.number(model.classes[int(model.mean[item].argmax())])
+    try:
+        mean, _ = model.moments(np.array([item]))
+    except ClusterLost:  # the label is what counts
+        return None
+    return project.classes.number(model.classes[int(mean.argmax())])

@@ -32,7 +32,7 @@ class ExplainItem(Task):
         if learner is None or item >= len(learner):
             raise Conflict("the model does not know this item yet")
         classes = list(learner.classes) if learner.n_seen > 1 else []
-        self.answer = classes, learner.mean[item], learner.contributions(item)
+        self.answer = classes, learner.moments_of(np.array([item]))[0][0], learner.contributions(item)
 
 
 def column_names(database: Database, project_id: str) -> list[str] | None:

@@ -101,7 +101,7 @@ def _cautions(view: View, counts: dict[str, dict[str, int]], points: list[dict[s
     found = []
     if view.degraded is not None:
         found.append(view.degraded)
-    missing = view.n_items - (len(view.model.mean) if view.model is not None else 0)
+    missing = view.n_items - (len(view.model) if view.model is not None else 0)
     if missing:
         found.append(f"{missing} items are not in the model yet")
     classes = view.model.classes if view.model is not None else tuple(counts)

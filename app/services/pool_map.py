@@ -37,7 +37,7 @@ class PoolMap:
         """Items x 2; whoever comes first after a training finds them, and others wait for that."""
         with self._lock:
             view = project.view
-            if view.model is not None and self._made_of != (view.training_id, len(view.model.mean)):
+            if view.model is not None and self._made_of != (view.training_id, len(view.model)):
                 training_id, kernel = writer.do(TakeKernel(project), LATER)
                 if kernel is not None:
                     self._places, self._made_of = plane_map(kernel), (training_id, len(kernel))
@@ -78,5 +78,5 @@ def _guesses(model: Published, items: Indices) -> list[tuple[str | None, float]]
         return [(None, 1.0)] * len(items)
     probabilities = model.probabilities_of(items)
     doubts = np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0).tolist()
-    predicted = model.mean[items].argmax(axis=1).tolist()
+    predicted = model.moments(items)[0].argmax(axis=1).tolist()
     return [(model.classes[number], doubt) for number, doubt in zip(predicted, doubts, strict=True)]

@@ -55,13 +55,13 @@ def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
     if model is None or not model.classes:
         raise Conflict("there is no model yet: it needs items and classes")
     for place, number in enumerate(numbers):
-        if number is None or number >= len(model.mean):
+        if number is None or number >= len(model):
             raise NotFound(f"entry {place}: there is no item with this key in the model")
     rows = np.array(numbers, dtype=np.int64)
     return {
         "model_version": view.version,
         "degraded": view.degraded is not None,
-        "predictions": predictions(model.nodes, model.probabilities_of(rows), model.mean[rows], model.variance[rows]),
+        "predictions": predictions(model.nodes, model.probabilities_of(rows), *model.moments(rows)),
     }
 
 

@@ -1,8 +1,10 @@
 """Errors that a caller is told of: raised where they are known, shaped by the API in one place."""
 
+from app.cluster.errors import ClusterLost
 from app.db.database import DatabaseUnavailable
 
 __all__ = [
+    "ClusterLost",
     "Conflict",
     "DatabaseUnavailable",
     "Forbidden",

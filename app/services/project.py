@@ -12,15 +12,15 @@ from sqlalchemy import Connection
 from app.db import encoders, events, items, leases, projects
 from app.db.database import Database
 from app.encoders import Channel, Encoder, Kind
-from app.services import features
 from app.services.class_book import ClassBook
 from app.services.lease_book import Lease, LeaseBook
 from app.services.ledger import Event, Ledger, consensus
 from app.services.mapped import LargeArrays
 from app.services.project_settings import ProjectSettings, learner_settings
+from app.services.stored_items import StoredItems
 from core import OnlineLearner, Published
 from core._types import Table
-from core.histograms import Chunked
+from core.histograms import Chunked, Engine
 from core.histograms.chunked import BLOCK_ROWS
 
 log = logging.getLogger(__name__)
@@ -66,10 +66,11 @@ class StoredEncoder:
 class Project:
     """Settings, classes, item keys, answers, leases, and the learner."""
 
-    def __init__(self, database: Database, project_id: str, arrays: LargeArrays) -> None:
+    def __init__(self, database: Database, project_id: str, arrays: LargeArrays, engine: Engine | None = None) -> None:
         self.database = database
         self.id = project_id
         self.arrays = arrays  # of coded items
+        self.engine = engine  # the cluster, if there is one
         self.learner: OnlineLearner | None = None
         self.broken: str | None = None  # why there is no model, or none to rely on
         self.fallbacks = 0  # times the model failed
@@ -279,15 +280,14 @@ class Project:
         return learner
 
     def table(self, start: int, stop: int) -> Table:
-        """Features of items; many of them are read from the database in blocks, each time they are gone through."""
-        if stop - start <= BLOCK_ROWS:
-            return self._read(start, stop)
-        shape = stop - start, self.width or 1
-        return Chunked(shape, lambda first, last: self._read(start + first, start + last))
+        """Features of items; many of them are read from the database in blocks, each time they are gone through.
 
-    def _read(self, start: int, stop: int) -> Table:
-        with self.database.read() as connection:
-            return features.table(items.stream_features(connection, self.id, start, stop), self.width or 1)
+        First items that a cluster is to read are always read in blocks.
+        """
+        shape = stop - start, self.width or 1
+        read = StoredItems(self.id, shape[1], start, self.database)
+        whole = shape[0] <= BLOCK_ROWS and (start > 0 or self.engine is None)
+        return read(0, shape[0]) if whole else Chunked(shape, read)
 
     def open_items(self, annotator: str, time: float) -> NDArray[np.bool_]:
         """Which items this person may be asked about."""
@@ -332,12 +332,8 @@ def tell(learner: OnlineLearner, changes: Changes, drawn: Collection[int] = ()) 
 
 
 def _check_numbers(learner: OnlineLearner) -> None:
-    """Features of 1e150 can be read, yet their products cannot be held."""
-    if len(learner):
-        with np.errstate(all="ignore"):
-            total = learner.variance.sum() + learner.mean.sum()
-        if not np.isfinite(total):
-            raise FloatingPointError("the posterior holds numbers that are not finite")
+    if len(learner) and not learner.is_finite():
+        raise FloatingPointError("the posterior holds numbers that are not finite")
 
 
 def items_in(project: Project) -> int:

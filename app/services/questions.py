@@ -15,6 +15,8 @@ from app.services.lease_book import Lease
 from app.services.problems import NotFound
 from app.services.project import Project
 from app.services.turns import Task
+from core import OnlineLearner
+from core._types import Floats
 from core.queries import Pick
 
 log = logging.getLogger(__name__)
@@ -138,6 +140,7 @@ def lease_item(project: Project, annotator: str, item: int) -> Question:
 def described(project: Project, questions: list[Question]) -> dict[str, Any]:
     """The answer to a query, without the items' data."""
     learner = project.learner
+    known = _moments(None if project.broken else learner, [question.pick.row for question in questions])
     found = []
     for question in questions:
         item, lease = question.pick.row, question.lease
@@ -151,15 +154,25 @@ def described(project: Project, questions: list[Question]) -> dict[str, Any]:
             "variance": None,
             "lease": {"id": lease.id, "expires_at": lease.expires_at},
         }
-        if learner is not None and item < len(learner):
-            entry["mean"] = dict(zip(learner.classes, learner.mean[item].tolist(), strict=True))
-            entry["variance"] = float(learner.variance[item])
+        if learner is not None and item in known:
+            mean, variance = known[item]
+            entry["mean"] = dict(zip(learner.classes, mean.tolist(), strict=True))
+            entry["variance"] = variance
         found.append(entry)
     return {
         "model_version": project.version,
         "degraded": project.degraded is not None,
         "items": found,
     }
+
+
+def _moments(learner: OnlineLearner | None, items: list[int]) -> dict[int, tuple[Floats, float]]:
+    """Mean and variance of those items that the model knows."""
+    known = [] if learner is None else [item for item in items if item < len(learner)]
+    if learner is None or not known:
+        return {}
+    means, variances = learner.moments_of(np.array(known))
+    return {item: (mean, float(variance)) for item, mean, variance in zip(known, means, variances, strict=True)}
 
 
 def write_leases(connection: Connection, project: Project, questions: list[Question]) -> None:

@@ -77,7 +77,7 @@ def _disagreed(votes: Mapping[int, Mapping[str, int]], model: Published | None, 
     items = np.array(order[:limit], dtype=np.int64)
     probabilities = np.full((len(items), len(model.classes) if model is not None else 0), np.nan)
     if model is not None and model.tells_classes_apart:
-        known = items < len(model.mean)
+        known = items < len(model)
         probabilities[known] = model.probabilities_of(items[known])
     return Ranked(items, np.array([scores[item] for item in items.tolist()]), probabilities)
 

@@ -49,7 +49,7 @@ def build(project: Project, training: Any) -> OnlineLearner:
     nodes, record = project.classes.nodes(), TrackRecord(project.foretold())
     labelling = Labelling(nodes.given, parameters=parameters, record=record, parents=nodes.parents)
     settings, x = learner_settings(project.model()), project.table(0, first)
-    return OnlineLearner.build(settings, x, labelling, allocate=project.arrays.allocate)
+    return OnlineLearner.build(settings, x, labelling, allocate=project.arrays.allocate, engine=project.engine)
 
 
 def batches(project: Project, start: int) -> list[tuple[int, int]]:
@@ -88,8 +88,8 @@ def path_of(project: Project, folder: Path) -> Path:
 
 
 def take_snapshot(project: Project) -> dict[str, np.ndarray[Any, Any]] | None:
-    """Arrays to be written by any thread; None without a model."""
-    if project.learner is None or not len(project.learner):
+    """Arrays to be written by any thread; None without a model, or where a cluster has the items."""
+    if project.learner is None or not len(project.learner) or not project.learner.is_here:
         return None
     return {
         **project.learner.state(refit=False),
@@ -113,6 +113,8 @@ def write_snapshot(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
 
 def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
     """None if there is none, or none that fits the settings, training and classes of today."""
+    if project.engine is not None and learner_settings(project.model()).lives_in_parts:
+        return None  # the cluster reads the items itself
     try:
         arrays = project.arrays.read(path)
         fits = (

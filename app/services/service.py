@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.db import jobs, projects
 from app.db.database import Database, DatabaseUnavailable
@@ -26,6 +26,9 @@ from app.services.restoring import path_of, restore_model, take_snapshot, write_
 from app.services.turns import LATER, Task, Writer
 from app.settings import ServiceSettings
 from core import compile_all, share_cores
+
+if TYPE_CHECKING:
+    from app.cluster.connection import Cluster
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +82,7 @@ class Service:
             self.database.close()
             raise
         self.access = Access(self.database)
+        self.cluster = _cluster(settings)
         self.jobs = JobRunner(self.database, settings.job_threads)
         self._running: dict[str, Running] = {}
         self._due: queue.SimpleQueue[Running | None] = queue.SimpleQueue()
@@ -142,6 +146,8 @@ class Service:
         for running in list(self._running.values()):
             running.writer.stop()
             self._write_snapshot(running, running.project.version, take_snapshot(running.project))
+        if self.cluster is not None:
+            self.cluster.close()
         self.database.close()
 
     def in_memory(self, project_id: str) -> Running | None:
@@ -206,7 +212,7 @@ class Service:
         with self._loading:
             found = self._running.get(project_id)
             if found is None:
-                project = Project(self.database, project_id, self.arrays)
+                project = Project(self.database, project_id, self.arrays, self.cluster)
                 project.reload()
                 restore_model(project, self.snapshots)
                 project.publish()
@@ -262,3 +268,14 @@ class Service:
             running.snapshot_of = version
         except OSError:
             log.exception("the snapshot of project %s could not be written", running.project.id)
+
+
+def _cluster(settings: ServiceSettings) -> "Cluster | None":
+    """The cluster of the settings; nothing of Dask is imported without one."""
+    if settings.dask is None:
+        return None
+    try:
+        from app.cluster.connection import Cluster, security_of  # noqa: PLC0415
+    except ImportError as error:
+        raise ValueError("ASKNEXT_DASK needs Dask: pip install 'asknext[dask]'") from error
+    return Cluster(settings.dask, security=security_of(settings.dask_ca, settings.dask_cert, settings.dask_key))

@@ -126,7 +126,13 @@ def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -
     settings = learner_settings(material.model)
     progress.tell(0, None, "training")
     learner = OnlineLearner.build(
-        settings, x, material.labelling, train=tune, on_step=progress.step, allocate=project.arrays.allocate
+        settings,
+        x,
+        material.labelling,
+        train=tune,
+        on_step=progress.step,
+        allocate=project.arrays.allocate,
+        engine=project.engine,
     )
     try:
         while _catch_up(learner, *writer.do(TakeLabels(project), LATER)) > CLOSE:
@@ -161,7 +167,7 @@ def _check_classes(learner: OnlineLearner, nodes: Nodes) -> None:
 def is_due(project: Project) -> bool:
     """Whether labels have grown enough since the last training, or the model is broken, outdated or lacks items."""
     view = project.view
-    n_known = len(view.model.mean) if view.model is not None else 0
+    n_known = len(view.model) if view.model is not None else 0
     if project.broken is not None or n_known < view.n_items or project.is_outdated:
         return True
     grown = view.n_labels >= max(FIRST_TRAINING, GROWTH * project.trained_labels) and view.n_seen > 1

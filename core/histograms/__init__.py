@@ -1,6 +1,6 @@
 """Level tables, level-coded rows, quantisation (design, section 2)."""
 
-from core.histograms.chunked import Chunked, blocks_of, pairwise_reduced
+from core.histograms.chunked import Chunked, Engine, blocks_of, pairwise_reduced, reduced
 from core.histograms.complement import Complement, split_signs
 from core.histograms.histograms import Histograms, code_rows
 from core.histograms.levels import LevelTable, Room
@@ -14,6 +14,7 @@ __all__ = [
     "CodedRows",
     "Complement",
     "Distinct",
+    "Engine",
     "Histograms",
     "LevelRule",
     "LevelTable",
@@ -26,5 +27,6 @@ __all__ = [
     "merged",
     "pairwise_reduced",
     "raw_rows",
+    "reduced",
     "split_signs",
 ]

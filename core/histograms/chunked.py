@@ -1,8 +1,8 @@
 """Tables that are never there as a whole: read in blocks of rows, each time they are gone through."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +14,23 @@ BLOCK_ROWS = 1 << 17
 T = TypeVar("T")
 
 
+class Engine(Protocol):
+    """Whoever works on blocks of a table: other processes, or other machines. Functions are sent there."""
+
+    def reduce(self, table: "Chunked", look: Callable[[Table], T], join: Callable[[T, T], T]) -> T:
+        """What is seen of each block, joined as `pairwise_reduced` does."""
+        ...
+
+    def parts(self, table: "Chunked", code: Callable[[Table], Any]) -> Any:
+        """The rows as parts of a pool (core.posterior.Parts), each made where it stays."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Chunked:
     """Rows that `read(first, last)` brings from wherever they are, always the same ones.
+
+    With an engine it is read where the engine works, too.
 
     >>> table = Chunked((3, 1), lambda first, last: np.arange(3.0)[first:last, None])
     >>> table[1:].tolist(), table[np.array([2, 0])].tolist()
@@ -25,6 +39,7 @@ class Chunked:
 
     shape: tuple[int, int]
     read: Callable[[int, int], Table]
+    engine: Engine | None = None
 
     def __getitem__(self, rows: "slice | Indices") -> Table:
         """A block of neighbouring rows, or the rows with these numbers, in this order."""
@@ -41,14 +56,21 @@ class Chunked:
 
     def changed(self, change: Callable[[Table], Table], width: int | None = None) -> "Chunked":
         """With each block changed when it is read; it may have another width then."""
-        shape = self.shape[0], width or self.shape[1]
-        return Chunked(shape, lambda first, last: change(self.read(first, last)))
+        shape, read = (self.shape[0], width or self.shape[1]), self.read
+        return replace(self, shape=shape, read=lambda first, last: change(read(first, last)))
 
 
 def blocks_of(x: Table) -> Iterator[Table]:
     """The table in blocks of rows, so that what is made of it is never there as a whole; one block if it is empty."""
     for first in range(0, max(x.shape[0], 1), BLOCK_ROWS):
         yield x[first : first + BLOCK_ROWS]
+
+
+def reduced(x: Table, look: Callable[[Table], T], join: Callable[[T, T], T]) -> T:
+    """What is seen of each block of a table, joined neighbours first; wherever its engine is."""
+    if isinstance(x, Chunked) and x.engine is not None:
+        return x.engine.reduce(x, look, join)
+    return pairwise_reduced(join, map(look, blocks_of(x)))
 
 
 def pairwise_reduced(join: Callable[[T, T], T], parts: Iterable[T]) -> T:

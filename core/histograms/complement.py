@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Table
-from core.histograms.chunked import blocks_of, pairwise_reduced
+from core.histograms.chunked import reduced
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Complement:
     @classmethod
     def of(cls, x: Table) -> "Complement":
         """The range of each column."""
-        return pairwise_reduced(cls.joined, map(cls._of_block, blocks_of(x)))
+        return reduced(x, cls._of_block, cls.joined)
 
     @classmethod
     def _of_block(cls, x: Table) -> "Complement":

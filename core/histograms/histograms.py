@@ -48,6 +48,12 @@ class Histograms:
             histograms.rows.append(code_rows(raw_rows(block), levels))
         return histograms
 
+    @classmethod
+    def without_rows(cls, x: Table, rule: LevelRule = None, _: Allocate = np.empty) -> "Histograms":
+        """The levels of a table, for rows that are kept elsewhere."""
+        levels, quantised = levels_of(distinct_values(x), rule)
+        return cls(levels, CodedRows.empty(levels.lineage), quantised)
+
     def append(self, rows: RawRows) -> CodedRows:
         """Code and store rows, with new levels where there is room for them; returns the coded rows."""
         coded = self.learn_levels(rows)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
-from core.histograms.chunked import blocks_of, pairwise_reduced
+from core.histograms.chunked import reduced
 from core.histograms.levels import LevelTable, Room
 
 LevelRule = Literal["auto"] | int | None
@@ -24,7 +24,7 @@ def distinct_values(x: Table) -> Distinct:
 
     Where a dimension of several blocks has more than `COUNTED` values, they are thinned out.
     """
-    counted = pairwise_reduced(merged, map(_distinct, blocks_of(x)))
+    counted = reduced(x, _distinct, merged)
     return [*counted, (np.ones(1), np.array([x.shape[0]]))]
 
 

@@ -5,7 +5,7 @@ from core.linalg.cholesky import Factor, with_room
 from core.linalg.coarse import COARSE_LEVELS, CoarsePreconditioner
 from core.linalg.dense_operator import DenseOperator, DensePredictor, StoredOperator
 from core.linalg.features import LevelFeatures
-from core.linalg.histogram_operator import HistogramOperator, LookupTable
+from core.linalg.histogram_operator import CodedTable, HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, added_error, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
@@ -16,6 +16,7 @@ __all__ = [
     "COARSE_LEVELS",
     "CGResult",
     "CoarsePreconditioner",
+    "CodedTable",
     "DenseOperator",
     "DensePredictor",
     "Factor",

@@ -77,10 +77,9 @@ class LevelFeatures:
     def pair_sums(self, table: Floats) -> Floats:
         """Sum of a symmetric table (S x S, column-major, lower triangle) over all pairs of codes of each row, n."""
         rows = len(self.starts) - 1
-        work = self._work()
-        # The parts depend on the data only, so that the order of summation is the same on every machine.
-        inner = np.searchsorted(np.cumsum(work), work.sum() * np.arange(1, PARTS) / PARTS)
-        cuts = [0, *(int(cut) for cut in inner), self.size]
+        # The cuts depend on S alone, so that a row's sum is the same on every machine and beside any other rows. Early
+        # codes of a row have more codes behind them: these cuts make even work of it where codes are spread evenly.
+        cuts = [int(self.size * (1.0 - np.sqrt(1.0 - part / PARTS))) for part in range(PARTS + 1)]
         sums = np.zeros((PARTS, rows))
         step = max(COUNT_ROWS, rows // 8)
 

@@ -61,6 +61,16 @@ class LookupTable:
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """A look-up table for coded rows alone, which need nothing but its entries."""
+
+    table: Floats  # S x M
+
+    def __call__(self, query: CodedRows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
+        return gather(query.codes, query.starts, self.table)
+
+
 class HistogramOperator:
     """K of level-coded rows. Kernel parameters only touch the S level values `u`; rows are never read for them."""
 

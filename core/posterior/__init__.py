@@ -6,6 +6,7 @@ from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
 from core.posterior.labelled_pool import LabelledPool
 from core.posterior.levels import LevelPosterior
+from core.posterior.parts import LocalParts, Part, Parts
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, PosteriorRule, one_vs_all, probit
 from core.posterior.sums import LevelSums, SummedPosterior, SummedRegression
@@ -19,6 +20,9 @@ __all__ = [
     "LabelledPool",
     "LevelPosterior",
     "LevelSums",
+    "LocalParts",
+    "Part",
+    "Parts",
     "PoolPosterior",
     "Posterior",
     "PosteriorName",

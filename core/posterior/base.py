@@ -1,7 +1,9 @@
 """The protocol of a posterior."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +15,30 @@ from core.linalg import Operator, Predictor
 GOOD_RESIDUAL = 3e-9
 BLOCK_ROWS = 256
 
+Variances = Callable[[Any], Floats]
+"""Posterior variances of the rows of a query."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a query, or of all the queries that are to come."""
+
+    rows: int
+    nnz: int  # codes of coded rows
+    coded: bool
+
+    @classmethod
+    def of(cls, query: Any) -> "Size":
+        """Of one."""
+        coded = isinstance(query, CodedRows)
+        return cls(query.shape[0] if hasattr(query, "shape") else len(query), query.nnz if coded else 0, coded)
+
+    @classmethod
+    def total(cls, sizes: "Iterable[Size]") -> "Size":
+        """Of several."""
+        known = list(sizes)
+        return cls(sum(s.rows for s in known), sum(s.nnz for s in known), all(s.coded for s in known))
+
 
 class Posterior(ABC):
     """f | Y for M functions that share the kernel and the noise: Y = f(X) + e, e ~ N(0, diag(noise)).
@@ -22,6 +48,7 @@ class Posterior(ABC):
     """
 
     name: ClassVar[str]
+    block_rows: ClassVar[int] = BLOCK_ROWS  # of a query at a time
 
     def __init__(self, operator: Operator, targets: Floats, noise: Floats) -> None:
         self.operator = operator
@@ -93,9 +120,20 @@ class Posterior(ABC):
     def weights(self) -> Floats:
         """alpha = (K + N)^-1 Y, n x M."""
 
-    @abstractmethod
     def variance(self, query: Any) -> Floats:
         """Posterior variance of f, the same for all functions."""
+        return self.variances(Size.of(query))(query)
+
+    def variances(self, size: Size) -> Variances:  # noqa: ARG002
+        """The variance as a function, the cheapest for queries that have this size together.
+
+        It holds until the posterior changes.
+        """
+        return partial(by_blocks, self._variance, size=self.block_rows)
+
+    @abstractmethod
+    def _variance(self, query: Any) -> Floats:
+        """Of a few rows."""
 
     def covariance(self, query: Any) -> Predictor:
         """The functions x -> cov(f(x), f(row)), one for each row of the query."""
@@ -139,10 +177,9 @@ class Posterior(ABC):
         return self.operator.product(v) + self.noise[:, None] * v
 
 
-def by_blocks(function: Callable[[Any], Floats], query: Any, size: int = BLOCK_ROWS) -> Floats:
+def by_blocks(function: Variances, query: Any, size: int = BLOCK_ROWS) -> Floats:
     """Apply a function to the query in blocks of rows, so that what it builds (n x rows, S x rows) stays small."""
-    table = hasattr(query, "shape")  # an array or a sparse matrix, which has no len
-    rows = query.shape[0] if table else len(query)
+    rows = Size.of(query).rows
     if rows <= size:
         return function(query)
     return np.concatenate([function(between(query, i, min(rows, i + size))) for i in range(0, rows, size)])

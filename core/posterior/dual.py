@@ -5,18 +5,16 @@ from typing import Any
 import numpy as np
 
 from core._types import Floats, Indices
-from core.histograms import CodedRows
 from core.linalg import Factor, HistogramOperator, gram
-from core.posterior.base import Posterior, by_blocks
-from core.posterior.pairs import PAIR_ROWS, pay_in_dual
-
-BLOCK_ROWS = 1024
+from core.posterior.base import Posterior, Size, Variances
+from core.posterior.pairs import PairVariances, bare, pay_in_dual
 
 
 class DualPosterior(Posterior):
     """Appends and deletes rows of the factor in O(n^2)."""
 
     name = "dual"
+    block_rows = 1024
 
     @property
     def weights(self) -> Floats:
@@ -26,23 +24,16 @@ class DualPosterior(Posterior):
     def jitter(self) -> float:
         return self._factor.jitter
 
-    def variance(self, query: Any) -> Floats:
-        if isinstance(self.operator, HistogramOperator) and pay_in_dual(query, self.operator):
-            return self._variance_by_pairs(query, self.operator)
-        return by_blocks(self._variance, query, BLOCK_ROWS)
+    def variances(self, size: Size) -> Variances:
+        if isinstance(self.operator, HistogramOperator) and pay_in_dual(size, self.operator):
+            table = self._factor.quadratic(self.operator.level_cross())
+            return PairVariances(bare(self.operator), table, explained=True)
+        return super().variances(size)
 
     def _variance(self, query: Any) -> Floats:
         halves = self._factor.half_solve(self.operator.cross(query), overwrite=True)
         explained: Floats = np.einsum("nb,nb->b", halves, halves)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
-
-    def _variance_by_pairs(self, query: CodedRows, operator: HistogramOperator) -> Floats:
-        table = self._factor.quadratic(operator.level_cross())
-        return by_blocks(
-            lambda rows: np.maximum(operator.diagonal(rows) - operator.features(rows).pair_sums(table), 0.0),
-            query,
-            PAIR_ROWS,
-        )
 
     def inverse_times(self, v: Floats) -> Floats:
         return self._factor.solve(v)

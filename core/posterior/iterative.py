@@ -8,25 +8,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 from core._types import Floats, Indices
 from core.linalg import CGResult, CoarsePreconditioner, HistogramOperator, block_cg
-from core.posterior.base import Posterior, by_blocks
+from core.posterior.base import Posterior
 
 TOLERANCE = 1e-10
 MAX_ROUNDS = 2000
-BLOCK_ROWS = 32
 
 
 class IterativePosterior(Posterior):
     """Each change solves again from the last weights. `rounds` and `converged` tell how that went."""
 
     name = "iterative"
+    block_rows = 32
     operator: HistogramOperator
 
     @property
     def weights(self) -> Floats:
         return self._weights
-
-    def variance(self, query: Any) -> Floats:
-        return by_blocks(self._variance, query, BLOCK_ROWS)
 
     def _variance(self, query: Any) -> Floats:
         cross = self.operator.cross(query)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from core._types import Floats, Indices
-from core.histograms import CodedRows, RawRows
+from core.histograms import RawRows
 from core.kernels import Kernel
 from core.linalg import HistogramOperator, Operator, Predictor
+from core.posterior.parts import Parts
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, one_vs_all
 
@@ -40,6 +41,11 @@ class LabelledPool:
     def variance(self) -> Floats:
         """Of all items, m."""
         return self.pool.variance
+
+    @property
+    def parts(self) -> Parts:
+        """All items, wherever they are."""
+        return self.pool.parts
 
     @property
     def all_rows(self) -> Any:
@@ -183,17 +189,24 @@ class LabelledPool:
 
     def rows(self, items: Indices) -> Any:
         """These items as a query."""
-        rows = self.pool.rows
-        return rows.take(items) if isinstance(rows, CodedRows) else rows[items]
+        return self.pool.parts.take(items).rows
 
     def covariance(self, rows: Indices, columns: Indices) -> Floats:
         """Posterior covariance of items, rows x columns."""
-        return self.model.posterior.covariance(self.rows(columns))(self.rows(rows))
+        return self.covariance_with(self.rows(columns))(self.rows(rows))
 
     def kernel(self, rows: Indices, columns: Indices) -> Floats:
         """Prior covariance of items, rows x columns."""
+        return self.kernel_with(self.rows(columns))(self.rows(rows))
+
+    def covariance_with(self, query: Any) -> Predictor:
+        """The functions x -> posterior covariance with each row of a query."""
+        return self.model.posterior.covariance(query)
+
+    def kernel_with(self, query: Any) -> Predictor:
+        """The functions x -> prior covariance with each row of a query."""
         operator = self.model.operator
-        return operator.difference(self.rows(columns), np.zeros((len(operator), len(columns))))(self.rows(rows))
+        return operator.difference(query, np.zeros((len(operator), len(query))))
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:

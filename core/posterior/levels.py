@@ -6,8 +6,8 @@ from core._jit import counting
 from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, LookupTable
-from core.posterior.base import Posterior, by_blocks
-from core.posterior.pairs import PAIR_ROWS, pay_in_level_space
+from core.posterior.base import Posterior, Size, Variances
+from core.posterior.pairs import PairVariances, bare, pay_in_level_space
 
 
 class LevelPosterior(Posterior):
@@ -29,10 +29,12 @@ class LevelPosterior(Posterior):
     def jitter(self) -> float:
         return self._space.factor.jitter
 
-    def variance(self, query: RawRows | CodedRows) -> Floats:
-        if pay_in_level_space(query, self.operator):
-            return self._variance_by_pairs(query)
-        return by_blocks(self._variance, query)
+    def variances(self, size: Size) -> Variances:
+        if not pay_in_level_space(size, self.operator):
+            return super().variances(size)
+        order = self._feature[self.operator.levels.order]
+        inverse = self._space.factor.inverse().T[np.ix_(order, order)].T  # symmetric; fast along its memory
+        return PairVariances(bare(self.operator), self.operator.features().pair_table(inverse), explained=False)
 
     def _variance(self, query: RawRows | CodedRows) -> Floats:
         phi = self._phi(query)
@@ -42,15 +44,6 @@ class LevelPosterior(Posterior):
             rest = self.operator.diagonal(query) - np.einsum("sb,sb->b", phi, phi)
             variance += np.maximum(rest, 0.0)
         return variance
-
-    def _variance_by_pairs(self, query: CodedRows) -> Floats:
-        order = self._feature[self.operator.levels.order]
-        inverse = self._space.factor.inverse().T[np.ix_(order, order)].T  # symmetric; fast along its memory
-        table = self.operator.features().pair_table(inverse)
-        return np.maximum(
-            by_blocks(lambda rows: self.operator.features(rows).pair_sums(table), query, PAIR_ROWS),
-            0.0,
-        )
 
     def covariance(self, query: RawRows | CodedRows) -> LookupTable:
         """As in the protocol; of values between two levels, what lies within the same gap is left out."""

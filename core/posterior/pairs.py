@@ -4,32 +4,57 @@ k(X, x) of a coded row x is a sum over its codes, so what the labels explain of 
 codes. The table of all pairs, S x S, costs the same for any number of rows.
 """
 
-from typing import Any, TypeGuard
+from dataclasses import dataclass
 
-from core.histograms import CodedRows
+import numpy as np
+
+from core._types import Floats
+from core.histograms import CodedRows, Histograms
 from core.linalg import HistogramOperator
+from core.posterior.base import Size, by_blocks
 from core.posterior.speed import ENTRY, GATHER, LOOKUP, SOLVE
 
-PAIR_ROWS = 1 << 18  # rows at a time, so that what is made of their codes stays small
+PAIR_ROWS = 1 << 16  # rows at a time, so that what is made of their codes stays small
 MAX_MEMORY = 1.5 * 2**30  # bytes, besides what the posterior holds
 
 
-def pay_in_dual(query: Any, operator: HistogramOperator) -> TypeGuard[CodedRows]:
+@dataclass(frozen=True, eq=False)
+class PairVariances:
+    """Variances from a table of level pairs: sums over the pairs of a row's codes, or what these leave of k(x, x)."""
+
+    operator: HistogramOperator  # without rows
+    table: Floats  # S x S, column-major, lower triangle
+    explained: bool  # whether the sums are what labels explain
+
+    def __call__(self, query: CodedRows) -> Floats:
+        return by_blocks(self._variance, query, PAIR_ROWS)
+
+    def _variance(self, rows: CodedRows) -> Floats:
+        sums = self.operator.features(rows).pair_sums(self.table)
+        return np.maximum(self.operator.diagonal(rows) - sums if self.explained else sums, 0.0)
+
+
+def bare(operator: HistogramOperator) -> HistogramOperator:
+    """The same levels and kernel without rows, unchanged by what happens to the operator."""
+    return HistogramOperator(Histograms(operator.levels, CodedRows.empty(operator.levels.lineage)), operator.kernel)
+
+
+def pay_in_dual(size: Size, operator: HistogramOperator) -> bool:
     """Whether P^T (K + N)^-1 P, with the columns K(X, level) in P, is cheaper than a solve for each row."""
     n, s = len(operator), len(operator.levels)
     row = n**2 * SOLVE + operator.rows.nnz * GATHER
     table = (n**2 * s + n * s**2) * SOLVE + s**2 * ENTRY
-    return _pay(query, row, table, 8.0 * (n * s + s**2))
+    return _pay(size, row, table, 8.0 * (n * s + s**2))
 
 
-def pay_in_level_space(query: Any, operator: HistogramOperator) -> TypeGuard[CodedRows]:
+def pay_in_level_space(size: Size, operator: HistogramOperator) -> bool:
     """Whether A^-1, summed up along the levels, is cheaper than a solve for each row."""
     s = len(operator.levels)
-    return _pay(query, s**2 * SOLVE + s * ENTRY, s**3 * SOLVE + s**2 * ENTRY, 24.0 * s**2)
+    return _pay(size, s**2 * SOLVE + s * ENTRY, s**3 * SOLVE + s**2 * ENTRY, 24.0 * s**2)
 
 
-def _pay(query: Any, row: float, table: float, memory: float) -> bool:
-    if not isinstance(query, CodedRows) or memory > MAX_MEMORY:
+def _pay(size: Size, row: float, table: float, memory: float) -> bool:
+    if not size.coded or memory > MAX_MEMORY:
         return False
-    pairs = query.nnz**2 / max(len(query), 1) / 2
-    return table + pairs * LOOKUP < row * len(query)
+    pairs = size.nnz**2 / max(size.rows, 1) / 2
+    return table + pairs * LOOKUP < row * size.rows

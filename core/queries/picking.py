@@ -1,11 +1,16 @@
-"""From scores to questions: one picker for all strategies."""
+"""From scores to questions: one picker for all strategies.
 
-from dataclasses import dataclass, replace
+A first look at the pool, which may be in parts, finds candidates; questions are chosen among these.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from core._types import Floats, Indices
+from core.queries.draws import EXPLORED, TIES, drawn
 from core.queries.scores import STRATEGIES, Score
 from core.queries.state import PoolState
 
@@ -24,6 +29,52 @@ class Pick:
     explored: bool  # drawn at random, to keep the learner honest
 
 
+@dataclass(frozen=True)
+class Ask:
+    """What is wanted: so many items by this strategy; the same seed gives the same answer."""
+
+    strategy: str
+    count: int = 1
+    seed: int = 0
+    explore: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
+
+    @property
+    def n_candidates(self) -> int:
+        """To be found by the first look."""
+        return max(CANDIDATES, PER_PICK * self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Items that may be asked about: those of the lowest scores, and for exploration some drawn at random."""
+
+    rows: Indices  # numbers in the pool
+    scores: Floats
+    mean: Floats  # rows x M
+    variance: Floats
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Candidates]", ask: Ask) -> "Candidates":
+        """Of all parts of a pool."""
+        every = cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+        return every.take(_wanted(every.rows, every.scores, ask))
+
+    def take(self, places: Indices) -> "Candidates":
+        """Those at these places."""
+        return Candidates(*(getattr(self, field.name)[places] for field in fields(self)))
+
+
+def first_look(state: PoolState, ask: Ask) -> Candidates:
+    """The candidates among the items of this state."""
+    scores = STRATEGIES[ask.strategy](state, ask.seed)
+    places = _wanted(state.rows, scores, ask)
+    return Candidates(state.rows[places], scores[places], state.mean[places], state.variance[places])
+
+
 def pick(
     state: PoolState,
     strategy: str,
@@ -39,43 +90,59 @@ def pick(
     changes variances only, and n questions at once do not ask the same thing. Each pick looks again at the best
     candidates of the first look, not at the pool.
     """
-    if strategy not in STRATEGIES:
-        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {strategy!r}")
-    rng = np.random.default_rng(seed)
-    score = STRATEGIES[strategy]
-    waiting = np.asarray(pending if pending is not None else [], dtype=np.int64)
+    ask, waiting = Ask(strategy, count, seed, explore), np.asarray(pending if pending is not None else [], np.int64)
     state = replace(state, labelled=np.concatenate([state.labelled, waiting]))
-    ties = rng.random(len(state))
-    first = score(state, rng)
-    places = _lowest(first, ties, max(CANDIDATES, PER_PICK * count))
-    batch = _Batch(state.take(places), ties[places])
+    found = first_look(state, ask)
+    order = np.argsort(state.rows, kind="stable")
+    places = order[np.searchsorted(state.rows, found.rows, sorter=order)]
+    return choose(state.take(places), found.scores, ask, waiting)
+
+
+def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list[Pick]:
+    """Questions among candidates, whose state this is, with their first scores; what is waiting counts as labelled."""
+    rng, score = np.random.default_rng(ask.seed), STRATEGIES[ask.strategy]
+    best = _lowest(state.rows, scores, ask)
+    batch = _Batch(state.take(best), drawn(ask.seed, TIES, state.rows[best]))
     batch.condition(waiting)
-    picks: list[Pick] = []
+    explored = _explored(state.rows, ask) if ask.explore > 0.0 else best
     free = np.ones(len(state), dtype=bool)
-    while len(picks) < min(count, len(state)):
-        if rng.random() < explore:
-            place = int(rng.choice(np.flatnonzero(free)))
-            value, explored = float(first[place]), True
-        elif (best := batch.best(score, rng)) is not None:
-            place, value, explored = int(places[best[0]]), best[1], False
+    picks: list[Pick] = []
+    while len(picks) < min(ask.count, len(state)):
+        explores = bool(rng.random() < ask.explore)
+        if explores:
+            place = int(next(place for place in explored if free[place]))
+            value = float(scores[place])
         else:
-            place = int(np.lexsort((ties, first, ~free))[0])
-            value, explored = float(first[place]), False
+            among, value = batch.best(score, ask.seed)
+            place = int(best[among])
         free[place] = False
         row = int(state.rows[place])
-        picks.append(Pick(row, value, strategy, explored))
-        if len(picks) < count:
+        picks.append(Pick(row, value, ask.strategy, explores))
+        if len(picks) < ask.count:
             batch.condition(np.array([row]))
     return picks
 
 
-def _lowest(scores: Floats, ties: Floats, count: int) -> Indices:
-    """Places of the lowest scores, ascending, equal ones by their ties; the rest of the pool is not sorted."""
+def _wanted(rows: Indices, scores: Floats, ask: Ask) -> Indices:
+    """Places of the candidates, in the order of their numbers."""
+    best = _lowest(rows, scores, ask)
+    return np.unique(np.concatenate([best, _explored(rows, ask)])) if ask.explore > 0.0 else np.sort(best)
+
+
+def _lowest(rows: Indices, scores: Floats, ask: Ask) -> Indices:
+    """Places of the lowest scores, ascending, equal ones by a draw; the rest of the pool is not sorted."""
+    count, maybe = ask.n_candidates, np.arange(len(scores))
     if count < len(scores):
         maybe = np.flatnonzero(scores <= np.partition(scores, count - 1)[count - 1])
-    else:
-        maybe = np.arange(len(scores))
-    return np.asarray(maybe[np.lexsort((ties[maybe], scores[maybe]))[:count]])
+    ties = drawn(ask.seed, TIES, rows[maybe])
+    return np.asarray(maybe[np.lexsort((ties, scores[maybe]))[:count]])
+
+
+def _explored(rows: Indices, ask: Ask) -> Indices:
+    """Places of items drawn at random, one for each question."""
+    numbers = drawn(ask.seed, EXPLORED, rows)
+    some = np.argpartition(numbers, ask.count - 1)[: ask.count] if ask.count < len(rows) else np.arange(len(rows))
+    return np.asarray(some[np.argsort(numbers[some])])
 
 
 class _Batch:
@@ -110,12 +177,10 @@ class _Batch:
         self._halves = np.vstack([self._halves, new])
         self._state = state.asked(row, np.maximum(state.variance - new**2, 0.0))
 
-    def best(self, score: Score, rng: np.random.Generator) -> tuple[int, float] | None:
-        """Place and score of the best candidate that is still a question, or None."""
+    def best(self, score: Score, seed: int) -> tuple[int, float]:
+        """Place and score of the best candidate that is still a question; there are more than are asked for."""
         open_ = self._free & (self._state.variance > ANSWERED * self._before)
         open_ = open_ if open_.any() else self._free
-        if not open_.any():
-            return None
-        values = score(self._state, rng)
+        values = score(self._state, seed)
         order = np.lexsort((self._ties, values, ~open_))
         return int(order[0]), float(values[order[0]])

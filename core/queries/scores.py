@@ -6,66 +6,65 @@ import numpy as np
 from scipy.special import xlogy
 
 from core._types import Floats
+from core.queries.draws import RANDOM, drawn
 from core.queries.state import PoolState
 
-Score = Callable[[PoolState, np.random.Generator], Floats]
+Score = Callable[[PoolState, int], Floats]
+"""Of a state and a seed."""
 
 
-def random(state: PoolState, rng: np.random.Generator) -> Floats:
+def random(state: PoolState, seed: int) -> Floats:
     """Any item."""
-    return rng.random(len(state))
+    return drawn(seed, RANDOM, state.rows)
 
 
-def mean(state: PoolState, _: np.random.Generator) -> Floats:
+def mean(state: PoolState, _: int) -> Floats:
     """Near the decision boundary."""
     return state.margin
 
 
-def variance(state: PoolState, _: np.random.Generator) -> Floats:
+def variance(state: PoolState, _: int) -> Floats:
     """Least known, whatever the class."""
     return -state.variance
 
 
-def unc(state: PoolState, _: np.random.Generator) -> Floats:
+def unc(state: PoolState, _: int) -> Floats:
     """Near the boundary in units of its own uncertainty."""
     return np.asarray(state.margin / state.spread)
 
 
-def unc_plus(state: PoolState, _: np.random.Generator) -> Floats:
+def unc_plus(state: PoolState, _: int) -> Floats:
     """Near the boundary, and near to what is known (paper 002, eq. 17)."""
     return np.asarray(state.margin + state.spread)
 
 
-def entropy(state: PoolState, _: np.random.Generator) -> Floats:
+def entropy(state: PoolState, _: int) -> Floats:
     """Largest entropy of the class probabilities."""
     p = state.probabilities
     return np.asarray(xlogy(p, p).sum(axis=1))
 
 
-def bald(state: PoolState, _: np.random.Generator) -> Floats:
+def bald(state: PoolState, _: int) -> Floats:
     """Most to be learnt about the functions."""
     return -state.information
 
 
-def emoc(state: PoolState, _: np.random.Generator) -> Floats:
+def emoc(state: PoolState, _: int) -> Floats:
     """Largest expected change of the model's output over the pool: sum_y p(y) |y - mu| / s * mean |c(x, x')|."""
-    reach = np.abs(state.covariance(state.rows, state.reference)).mean(axis=1)
+    reach = np.abs(state.to_reference).mean(axis=1)
     return np.asarray(-(state.probabilities * state.surprises).sum(axis=1) / state.spread**2 * reach)
 
 
-def density(state: PoolState, rng: np.random.Generator) -> Floats:
+def density(state: PoolState, seed: int) -> Floats:
     """Uncertain, and like much of the pool."""
-    likeness = state.kernel(state.rows, state.reference).mean(axis=1)
-    return np.asarray(-np.exp(-unc(state, rng)) * likeness)
+    return np.asarray(-np.exp(-unc(state, seed)) * state.likeness.mean(axis=1))
 
 
-def herding(state: PoolState, _: np.random.Generator) -> Floats:
+def herding(state: PoolState, _: int) -> Floats:
     """Cold start: the item that most of the pool, not yet like a labelled one, is like (max-herding)."""
-    likeness = state.kernel(state.rows, state.reference)
-    if not len(state.labelled):
-        return np.asarray(-likeness.sum(axis=1))
-    covered = state.kernel(state.reference, state.labelled).max(axis=1)
-    return np.asarray(-np.maximum(likeness - covered, 0.0).sum(axis=1))
+    likeness, covered = state.likeness, state.covered
+    gain = likeness if covered is None else np.maximum(likeness - covered, 0.0)
+    return np.asarray(-gain.sum(axis=1))
 
 
 STRATEGIES: dict[str, Score] = {

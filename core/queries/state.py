@@ -70,6 +70,21 @@ class PoolState:
         others = np.abs(-1.0 - self.mean)  # only the answer's own column is +1
         return np.asarray(others.sum(axis=1, keepdims=True) - others + np.abs(1.0 - self.mean))
 
+    @property
+    def to_reference(self) -> Floats:
+        """Posterior covariance with the reference, m x R."""
+        return self.covariance(self.rows, self.reference)
+
+    @property
+    def likeness(self) -> Floats:
+        """Prior covariance with the reference, m x R."""
+        return self.kernel(self.rows, self.reference)
+
+    @property
+    def covered(self) -> Floats | None:
+        """How much each item of the reference is like a labelled one, R; None without labels."""
+        return self.kernel(self.reference, self.labelled).max(axis=1) if len(self.labelled) else None
+
     def take(self, places: Indices) -> "PoolState":
         """The items at these places alone."""
         return replace(self, mean=self.mean[places], variance=self.variance[places], rows=self.rows[places])

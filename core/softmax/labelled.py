@@ -12,7 +12,7 @@ from core._types import Floats, Indices
 from core.histograms import CodedRows
 from core.kernels import Kernel, LinearKernel
 from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
-from core.posterior import LabelledPool, LabelRegression, PoolPosterior
+from core.posterior import LabelledPool, LabelRegression, LocalParts, Part, PoolPosterior
 from core.softmax.classes import SoftmaxClasses
 from core.softmax.prior import Prior
 from core.softmax.tree import ClassTree
@@ -59,7 +59,9 @@ class LabelledSoftmax:
         model.reset(depth_prior(tree, model.operator.kernel, kernel.bias, noises))
         flat = empty.with_kernel(spread_kernel(model.prior))
         regression = LabelRegression(flat, none, 1, noise=_noise(tree), max_memory=max_memory)
-        return cls(model, LabelledPool(regression, PoolPosterior(regression.posterior, rows)), kernel, noises)
+        return cls(
+            model, LabelledPool(regression, PoolPosterior(regression.posterior, LocalParts.of(rows))), kernel, noises
+        )
 
     def __len__(self) -> int:
         return len(self.spread)
@@ -199,7 +201,7 @@ class LabelledSoftmax:
             operator.append(known)
         self.model.labels, self.model.counts = arrays["labels"], 1.0 / arrays["factors"]
         regression.labels, regression.factors = np.zeros_like(learnt), arrays["factors"]
-        pool = PoolPosterior.of(rows, np.zeros((len(rows), 1)), arrays["variance"])
+        pool = PoolPosterior.of(LocalParts(Part(rows, np.zeros((len(rows), 1)), arrays["variance"])))
         self.spread = LabelledPool(regression, pool, learnt.tolist())
         self.refit(arrays.get("weights"))
         self.mean = arrays["mean"]

@@ -43,6 +43,12 @@ def in_thread(url, data_dir, **options):
         listener.close()
 
 
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 def wait_until_ready(address, seconds=60.0):
     end = time.monotonic() + seconds
     with httpx.Client(verify=False, trust_env=False) as http:  # no certificates are read, which is slow

@@ -12,6 +12,7 @@ from dataclasses import astuple
 from functools import partial
 
 from tests.benchmarks import (
+    cluster,
     compilation,
     encoders,
     forest,
@@ -39,6 +40,7 @@ SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
     "forest": [*(partial(forest.accuracy, name) for name in forest.SETS)],
     "millions": [forest.millions, forest.streamed, forest.large_pool, service.million],
     "softmax": [softmax.words, softmax.many_classes],
+    "cluster": [cluster.large_pool],
     "service": [service.large_pool, service.throughput, service.restart],
     "page": [page.labelling],
     "others": [others.gaussian_process, others.support_vectors],

@@ -8,7 +8,8 @@ from core import OnlineLearner, Settings
 from core.histograms import Histograms
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
-from core.posterior import POSTERIORS, PoolPosterior, pairs, pool
+from core.posterior import POSTERIORS, LocalParts, PoolPosterior, pairs, parts
+from core.posterior.base import Size
 from tests.core.data import size, word_counts
 from tests.reference.dense import targets
 
@@ -51,9 +52,9 @@ def test_rows_grow_and_shrink_in_files(mapped):
 
 @pytest.mark.parametrize("name", ["dual", "levels"])
 def test_a_pool_in_files_is_scored_and_updated_bit_for_bit(name, mapped, monkeypatch):
-    monkeypatch.setattr(pool, "BLOCK_ENTRIES", 200)
-    for part in ("dual", "levels"):
-        monkeypatch.setattr(f"core.posterior.{part}.PAIR_ROWS", 100)
+    monkeypatch.setattr(parts, "BLOCK_ENTRIES", 200)
+    monkeypatch.setattr(parts, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(pairs, "PAIR_ROWS", 64)
     x, y = word_counts(M, 8, 3)
     x = np.round(x, 1)  # few levels: a large pool's variance is looked up
     operator = HistogramOperator(Histograms.of(x, 6), IntersectionKernel(np.ones(1), np.zeros(8, int), 0.5))
@@ -61,22 +62,21 @@ def test_a_pool_in_files_is_scored_and_updated_bit_for_bit(name, mapped, monkeyp
     operator.remove(np.arange(20, M))
     posterior = POSTERIORS[name](operator, targets(y[:20], 3), np.full(20, 0.1))
     if size(True, False):
-        assert {"dual": pairs.pay_in_dual, "levels": pairs.pay_in_level_space}[name](rows, operator)
-    pools = [PoolPosterior(posterior, rows), PoolPosterior(posterior, rows.stored(mapped))]
-    whole = PoolPosterior(posterior, rows)
+        assert {"dual": pairs.pay_in_dual, "levels": pairs.pay_in_level_space}[name](Size.of(rows), operator)
+    pools = [PoolPosterior(posterior, LocalParts.of(some)) for some in (rows, rows.stored(mapped))]
+    whole = PoolPosterior(posterior, LocalParts.of(rows))
     changes = [
         lambda p: p.learn(posterior, rows.take(np.arange(30, 33)), targets(y[30:33], 3), np.full(3, 0.1)),
         lambda p: p.relabel(posterior, 4, -posterior.targets[4]),
         lambda p: p.forget(posterior, 2),
         lambda p: p.append(posterior, rows.take(np.arange(7))),
-        lambda p: p.remove(np.array([1, 5])),
     ]
     for change in changes:
         for one in pools:
             change(one)
-        monkeypatch.setattr(pool, "BLOCK_ENTRIES", 1 << 24)
+        monkeypatch.setattr(parts, "BLOCK_ENTRIES", 1 << 24)
         change(whole)
-        monkeypatch.setattr(pool, "BLOCK_ENTRIES", 200)
+        monkeypatch.setattr(parts, "BLOCK_ENTRIES", 200)
         assert np.array_equal(pools[0].mean, pools[1].mean)
         assert np.array_equal(pools[0].variance, pools[1].variance)
         assert np.allclose(pools[0].mean, whole.mean, atol=1e-12)

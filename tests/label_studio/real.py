@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from tests.app.live import ADMIN
+from tests.app.live import ADMIN, free_port
 
 USER, PASSWORD = "ann@example.com", "a-long-password"
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
@@ -33,12 +32,6 @@ TEXT = (
     '<View><Text name="text" value="$text"/><Choices name="label" toName="text">'
     '<Choice value="sport"/><Choice value="cooking"/></Choices></View>'
 )
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def sentences(count, seed=0):

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from app.label_studio.remote import Remote
-from tests.app.live import ADMIN, Process, wait_until_ready
+from tests.app.live import ADMIN, Process, free_port, wait_until_ready
 from tests.app.site import Site
-from tests.label_studio.real import OPEN, TEXT, TOKEN, Annotator, Server, connect, free_port, sentences
+from tests.label_studio.real import OPEN, TEXT, TOKEN, Annotator, Server, connect, sentences
 
 TOPICS = sentences(60)
 MANY = TEXT.replace("<Choices ", '<Choices choice="multiple" ')

@@ -1,14 +1,28 @@
 """A real Dask cluster on loopback: a scheduler and two workers, each a process of its own."""
 
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from distributed import Client, LocalCluster
 
+from app.cluster.connection import Cluster
+
+PART_ROWS = 1024  # so that small pools are in several parts
+
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[LocalCluster]:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What workers are told is the data folder: a link that tests point at theirs."""
+    return tmp_path_factory.mktemp("cluster") / "data"
+
+
+@pytest.fixture(scope="session")
+def dask_cluster(data_dir: Path) -> Iterator[LocalCluster]:
     with LocalCluster(
+        env={"ASKNEXT_DATA_DIR": str(data_dir)},
         n_workers=2,
         threads_per_worker=1,
         processes=True,
@@ -20,6 +34,25 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture
-def client(cluster: LocalCluster) -> Iterator[Client]:
-    with Client(cluster) as client:
+def client(dask_cluster: LocalCluster) -> Iterator[Client]:
+    with Client(dask_cluster) as client:
+        client.wait_for_workers(2, timeout=60)
         yield client
+
+
+@pytest.fixture
+def cluster(client: Client, dask_cluster: LocalCluster) -> Iterator[Cluster]:
+    """The engine of a service."""
+    cluster = Cluster(dask_cluster.scheduler_address, part_rows=PART_ROWS)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def kill_a_worker(client: Client) -> Callable[[], None]:
+    """SIGKILL for a worker; its nanny starts another."""
+
+    def kill() -> None:
+        os.kill(client.run(os.getpid).popitem()[1], signal.SIGKILL)
+
+    return kill

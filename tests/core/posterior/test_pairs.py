@@ -6,6 +6,7 @@ from core.histograms import Complement, Histograms, raw_rows
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
 from core.posterior import POSTERIORS, pairs
+from core.posterior.base import Size
 from tests.core.data import continuous, size
 from tests.reference.dense import targets
 
@@ -30,9 +31,9 @@ def test_a_large_pool_is_looked_up_and_a_few_rows_are_not(name, form):
     x = form(np.tile(continuous(50, 8, seed=1), (size(200, 40), 1)))
     posterior, pool = build(name, x, 45)
     few = pool.take(np.arange(50))
-    assert PAY[name](pool, posterior.operator)
-    assert not PAY[name](few, posterior.operator)
-    assert not PAY[name](raw_rows(x), posterior.operator)
+    assert PAY[name](Size.of(pool), posterior.operator)
+    assert not PAY[name](Size.of(few), posterior.operator)
+    assert not PAY[name](Size.of(raw_rows(x)), posterior.operator)
     by_row = np.tile(posterior.variance(few), len(pool) // 50)
     assert np.abs(posterior.variance(pool) - by_row).max() < 1e-12
 
@@ -41,7 +42,7 @@ def test_a_large_pool_is_looked_up_and_a_few_rows_are_not(name, form):
 def test_a_table_that_memory_does_not_hold_is_not_built(name, monkeypatch):
     posterior, pool = build(name, np.tile(continuous(50, 8, seed=1), (200, 1)), 45)
     monkeypatch.setattr(pairs, "MAX_MEMORY", 1000.0)
-    assert not PAY[name](pool, posterior.operator)
+    assert not PAY[name](Size.of(pool), posterior.operator)
 
 
 @pytest.mark.parametrize("name", PAY)

@@ -1,0 +1,38 @@
+"""Training data on a cluster: chunks of rows and labels that workers read, each of them some."""
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from app.cluster import work
+from app.cluster.connection import Cluster
+from core._types import Table
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterChunks:
+    """For `GPHIKClassifier.fit_chunks`: `read(i)` gives rows and labels of chunk i, on any worker the same.
+
+    Levels and the sums of training are then one map and a tree of joins; what a lost worker had is read again.
+    """
+
+    cluster: Cluster
+    read: Callable[[int], tuple[Any, Any]]
+    count: int
+
+    def __iter__(self) -> Iterator[tuple[Table, Any]]:
+        return map(self.read, range(self.count))
+
+    def reduced(self, look: Callable[[Table, Any], T], join: Callable[[T, T], T]) -> T:
+        """Of all chunks."""
+        told = self.cluster.tell((self.read, look))
+        found: T = self.cluster.joined(self.cluster.map(work.look_at_chunk, list(range(self.count)), told), join)
+        return found
+
+    def added(self, look: Callable[[Table, Any], T]) -> T:
+        """The sum over all chunks."""
+        found: T = self.reduced(look, operator.add)
+        return found

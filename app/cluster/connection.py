@@ -1,0 +1,178 @@
+"""The connection to a Dask cluster: an engine for tables and pools that is told functions and tells what they gave."""
+
+import asyncio
+import ipaddress
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import cloudpickle
+import dask
+from distributed import Client, Future, Security, wait
+
+from app.cluster import work
+from app.cluster.errors import ClusterLost
+from app.cluster.parts import ClusterParts
+from core.histograms import Chunked
+from core.histograms.chunked import BLOCK_ROWS
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CONNECT_SECONDS = 10.0
+PATIENCE = 30.0  # seconds without a single worker after which work is given up
+LOOK_EVERY = 2.0  # seconds, for workers while work is waited for
+
+
+class Cluster:
+    """A Dask scheduler and its workers. Any thread may use it; it connects when it is first used, and again if need be.
+
+    What was sent stays known to the scheduler as long as anything made of it is in use: so what a lost worker held is
+    made again by the others, from where it was read, by the same steps.
+    """
+
+    def __init__(
+        self, address: str, *, security: Security | None = None, part_rows: int = BLOCK_ROWS, patience: float = PATIENCE
+    ) -> None:
+        self.address = address
+        self.part_rows = part_rows
+        self._security = security
+        self._patience = patience
+        self._client: Client | None = None
+        self._connecting = threading.Lock()
+        self.bytes_told = 0  # all that was sent to workers
+        warn_of_open_address(address)
+
+    @property
+    def client(self) -> Client:
+        """A connection that is open."""
+        with self._connecting:
+            if self._client is None or self._client.status != "running":
+                self._close()
+                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"}):
+                    try:
+                        self._client = Client(
+                            self.address, security=self._security, timeout=CONNECT_SECONDS, set_as_default=False
+                        )
+                    except (OSError, TimeoutError) as error:
+                        raise ClusterLost(f"no Dask scheduler answers at {self.address}: {error}") from error
+            return self._client
+
+    def close(self) -> None:
+        """End the connection; what is on the workers is released."""
+        with self._connecting:
+            self._close()
+
+    def _close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close(timeout=5)
+
+    def reduce(self, table: Chunked, look: Callable[[Any], T], join: Callable[[T, T], T]) -> Any:
+        """A map over the blocks of a table and a tree of joins, neighbours first."""
+        found = self.map(work.look_at_block, *self._ranges(table.shape[0]), self.tell((table.read, look)))
+        return self.joined(found, join)
+
+    def joined(self, level: list[Future[Any]], join: Callable[[Any, Any], Any]) -> Any:
+        """What workers have found, in a tree of joins, neighbours first; only the last comes here."""
+        joins = self.tell(join)
+        while len(level) > 1:
+            pairs, last = list(zip(level[::2], level[1::2], strict=False)), level[len(level) // 2 * 2 :]
+            level = [*self.map(work.joined, *map(list, zip(*pairs, strict=True)), joins), *last]
+        return self.gather(level)[0]
+
+    def parts(self, table: Chunked, code: Callable[[Any], Any]) -> ClusterParts:
+        """The rows of a table as parts of a pool: read and coded by whoever is to hold them."""
+        firsts, lasts = self._ranges(table.shape[0])
+        futures = self.map(work.first_part, firsts, lasts, self.tell((table.read, code)), spread=True)
+        return ClusterParts(self, (*firsts, table.shape[0]), tuple(futures))
+
+    def tell(self, what: Any) -> Future[Any]:
+        """Send something that workers are to know; a copy, so that it may change here."""
+        data = cloudpickle.dumps(what)
+        self.bytes_told += len(data)
+        return self.client.submit(work.told, data, pure=False)
+
+    def map(self, function: Callable[..., Any], *arguments: Any, spread: bool = False) -> list[Future[Any]]:
+        """The function for each entry of the arguments that are lists; the others are the same for all."""
+        size = max(len(argument) for argument in arguments if isinstance(argument, list))
+        lists = [argument if isinstance(argument, list) else [argument] * size for argument in arguments]
+        client = self.client
+        if not spread:
+            return list(client.map(function, *lists, pure=False))
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) or [None]
+        return [
+            client.submit(function, *entry, pure=False, allow_other_workers=True, workers=workers[i % len(workers)])
+            if workers[0]
+            else client.submit(function, *entry, pure=False)
+            for i, entry in enumerate(zip(*lists, strict=True))
+        ]
+
+    def gather(self, futures: Sequence[Future[Any]]) -> list[Any]:
+        """What the workers found; their errors are raised here."""
+        try:
+            self._wait(futures)
+            return list(self.client.gather(list(futures)))
+        except (asyncio.CancelledError, OSError, TimeoutError) as error:
+            raise ClusterLost(f"the Dask cluster at {self.address} was lost: {error!r}") from error
+
+    def _wait(self, futures: Sequence[Future[Any]]) -> None:
+        """Until all are done. A worker that is lost is waited for, a cluster without any is not for long."""
+        alone_since: float | None = None
+        while True:
+            try:
+                wait(list(futures), timeout=LOOK_EVERY)
+                return
+            except TimeoutError:
+                client = self.client
+                if any(future.status in ("cancelled", "lost") for future in futures):
+                    raise ClusterLost(f"the Dask cluster at {self.address} was restarted") from None
+                if client.scheduler_info(n_workers=-1)["workers"]:
+                    alone_since = None
+                    continue
+                alone_since = alone_since or time.monotonic()
+                if time.monotonic() > alone_since + self._patience:
+                    raise ClusterLost(f"the Dask scheduler at {self.address} has no workers") from None
+
+    def _ranges(self, n: int) -> tuple[list[int], list[int]]:
+        cuts = [*range(0, n, self.part_rows), n]
+        ranges = list(pairwise(cuts))
+        return [first for first, _ in ranges], [last for _, last in ranges]
+
+
+def security_of(ca_file: Path | None, cert: Path | None, key: Path | None) -> Security | None:
+    """For tls:// addresses: whose certificates are trusted, and which is ours."""
+    if ca_file is None and cert is None and key is None:
+        return None
+    files = {"tls_ca_file": ca_file, "tls_client_cert": cert, "tls_client_key": key or cert}
+    return Security(require_encryption=True, **{name: str(path) for name, path in files.items() if path is not None})
+
+
+def warn_of_open_address(address: str) -> None:
+    """Whoever reaches a scheduler without TLS can run code on it and on all workers."""
+    parts = urlsplit(address)
+    if parts.scheme == "tcp" and not is_loopback(parts.hostname or ""):
+        log.warning(
+            "%s is not on this machine and has no TLS: anyone who reaches the scheduler can run code on it, on its "
+            "workers and with what these may read. Use tls:// with ASKNEXT_DASK_CA, ASKNEXT_DASK_CERT and "
+            "ASKNEXT_DASK_KEY, or a network that nobody else is in.",
+            address,
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("10.0.0.5")
+    (True, True, True, False)
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

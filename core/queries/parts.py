@@ -1,0 +1,87 @@
+"""The first look at a pool in parts: a map over the parts, and the best of all of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core._parallel import over_slices
+from core._types import Floats, Indices
+from core.linalg import Predictor
+from core.posterior import Part
+from core.queries.picking import Ask, Candidates, first_look
+from core.queries.state import PoolState
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """What strategies that look at the pool as a whole have to know of its reference; others do without."""
+
+    covariance: Predictor | None = None  # x -> posterior covariance with each item of the reference
+    kernel: Predictor | None = None  # x -> prior covariance with each of them
+    covered: Floats | None = None  # how much each is like a labelled item
+
+
+@dataclass(frozen=True, eq=False)
+class PartState(PoolState):
+    """The state of items of a part, which cannot see the others."""
+
+    query: Any  # the items' rows
+    near: Near
+
+    @property
+    def to_reference(self) -> Floats:
+        """Posterior covariance with the reference, m x R."""
+        assert self.near.covariance is not None
+        return self.near.covariance(self.query)
+
+    @property
+    def likeness(self) -> Floats:
+        """Prior covariance with the reference, m x R."""
+        assert self.near.kernel is not None
+        return self.near.kernel(self.query)
+
+    @property
+    def covered(self) -> Floats | None:
+        """How much each item of the reference is like a labelled one, R."""
+        return self.near.covered
+
+
+@dataclass(frozen=True, eq=False)
+class FirstLook:
+    """A look at a part: the candidates among its items that are free."""
+
+    ask: Ask
+    noise: float
+    near: Near
+
+    def __call__(self, first: int, part: Part, free: NDArray[np.bool_]) -> Candidates:
+        """Block by block."""
+        blocks = list(part.blocks(first))
+        found: list[Candidates] = [_none(part)] * len(blocks)
+
+        def look(lo: int, hi: int) -> None:
+            for i in range(lo, hi):
+                start, block = blocks[i]
+                places = np.flatnonzero(free[start - first : start - first + len(block)])
+                if len(places):
+                    found[i] = first_look(self._state(start + places, block, places), self.ask)
+
+        over_slices(look, len(blocks), float(part.mean.size + len(part)))
+        return Candidates.joined(found, self.ask)
+
+    def _state(self, items: Indices, block: Part, places: Indices) -> PartState:
+        some = block if len(places) == len(block) else block.take(places)
+        nothing = items[:0]
+        return PartState(
+            some.mean, some.variance, self.noise, items, _far, _far, nothing, nothing, some.rows, self.near
+        )
+
+
+def _none(part: Part) -> Candidates:
+    return Candidates(np.empty(0, dtype=np.int64), np.empty(0), part.mean[:0], part.variance[:0])
+
+
+def _far(_: Indices, __: Indices) -> Floats:
+    raise AssertionError("a part knows nothing of other items")

@@ -1,0 +1,174 @@
+"""A pool of a million items in one process and on one and two Dask workers: the same answers, to the last bit."""
+
+import hashlib
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+
+from app.cluster.connection import Cluster
+from core import Labelling, OnlineLearner, Settings, compile_all, share_cores
+from core.histograms import Chunked
+from core.posterior.parts import total
+from tests.benchmarks.rows import Row, seconds, timed, times
+
+M, D, NNZ, GRID, BLOCK = 1_000_000, 200, 40, 32, 1 << 12
+LABELS, MORE = 300, 20
+NAMES = ("no", "yes")
+MEASURED = {
+    "label": "label to next item",
+    "whole": "mean and variance of all items from scratch",
+    "build": "reading, levels and training",
+}
+
+
+class Items:
+    """Rows that are made anew wherever they are read, as a file would be."""
+
+    def __call__(self, first, last):
+        numbers = range(first // BLOCK, -(-last // BLOCK))
+        parts = [self.block(b)[max(0, first - b * BLOCK) : last - b * BLOCK] for b in numbers]
+        return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, D))
+
+    @staticmethod
+    def block(number):
+        rng = np.random.default_rng(number)
+        dims = np.sort(np.argpartition(rng.random((BLOCK, D), dtype=np.float32), NNZ, axis=1)[:, :NNZ], axis=1)
+        values = rng.integers(1, GRID + 1, size=dims.shape) / GRID
+        return sp.csr_matrix((values.ravel(), dims.ravel().astype(np.int32), np.arange(BLOCK + 1) * NNZ), (BLOCK, D))
+
+
+def answer(item):
+    """A class for an item, by its features."""
+    row = Items()(item, item + 1).toarray()[0]
+    return NAMES[int(row[:50].sum() > row[50:100].sum())]
+
+
+def begun(engine=None):
+    some = np.linspace(0, M - 1, LABELS).astype(int).tolist()
+    labelling = Labelling(NAMES, {item: answer(item) for item in some}, {})
+    return OnlineLearner.build(Settings(), Chunked((M, D), Items()), labelling, engine=engine)
+
+
+def campaign(learner):
+    """Seconds from a label to the next item, and all that was seen."""
+    spent, seen = [], []
+    (pick,) = learner.query(1, "unc")
+    for _ in range(MORE):
+        name = answer(pick.row)
+        start = time.perf_counter()
+        learner.label(pick.row, name)
+        (pick,) = learner.query(1, "unc")
+        spent.append(time.perf_counter() - start)
+        seen.append(pick)
+    return spent, seen
+
+
+def digest(learner):
+    """Of all means and variances."""
+    return hashlib.sha256(learner.mean.tobytes() + learner.variance.tobytes()).hexdigest()
+
+
+def verdict(same):
+    return "the same bits" if same else "OTHERS"
+
+
+def refreshed(learner):
+    """Mean and variance of all items from scratch: the map alone."""
+    learner._labelled.refresh()
+    learner._pool.collect(total)
+
+
+def pin(dask_worker):
+    """One core for each worker, so that two of them are twice as much."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(str(dask_worker.name)) % len(cores)]})
+    compile_all()
+
+
+@contextmanager
+def workers(count):
+    with (
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            memory_limit=0,
+        ) as dask,
+        Client(dask) as client,
+    ):
+        client.run(pin)
+        cluster = Cluster(dask.scheduler_address)
+        yield cluster, client
+        cluster.close()
+
+
+def kill(client):
+    os.kill(client.run(os.getpid).popitem()[1], signal.SIGKILL)
+
+
+def killed(after, client, work):
+    """What work gives although a worker is killed on the way, and the seconds it took."""
+    start = time.perf_counter()
+    with ThreadPoolExecutor(1) as executor:
+        found = executor.submit(work)
+        time.sleep(after)
+        in_time = not found.done()
+        kill(client)
+        return found.result(), in_time, time.perf_counter() - start
+
+
+def large_pool():
+    share_cores()
+    compile_all()
+    here = {}
+    start = time.perf_counter()
+    learner = begun()
+    here["build"] = time.perf_counter() - start
+    spent, picked = campaign(learner)
+    alone, here["label"] = digest(learner), float(np.median(spent))
+    here["whole"] = timed(lambda: refreshed(learner), 2)
+    fresh = learner.query(1, "unc"), digest(learner)
+    what = f"label to next item, {M:,} items of {NNZ} non-zeros"
+    yield Row(what, f"{seconds(here['label'])} (worst {seconds(max(spent))})", "in one process", aim="250 ms")
+    del learner
+    first = {}
+    for count in (1, 2):
+        with workers(count) as (cluster, client):
+            start = time.perf_counter()
+            learner = begun(cluster)
+            learner._pool.collect(total)
+            figures = {"build": time.perf_counter() - start}
+            told = cluster.bytes_told
+            spent, seen = campaign(learner)
+            told = (cluster.bytes_told - told) / MORE
+            same = seen == picked and digest(learner) == alone
+            figures["label"] = float(np.median(spent))
+            figures["whole"] = timed(lambda learner=learner: refreshed(learner), 2)
+            first = first or figures
+            yield Row(f"{count} Dask worker{'s' * (count > 1)}, a core each", verdict(same), "one process", aim="same")
+            for name, label in MEASURED.items():
+                compared = f"one worker {seconds(first[name])}, one process {seconds(here[name])}"
+                yield Row(f"  {label}", seconds(figures[name]), compared, times(first[name], figures[name]))
+            yield Row("  sent for a label and a question", f"{told / 1e3:.0f} kB")
+            if count == 2:
+                yield from deaths(cluster, client, learner, fresh, picked, alone, figures["build"])
+
+
+def deaths(cluster, client, learner, fresh, picked, alone, build):
+    """Workers are killed in the middle of scoring, and one in the middle of training."""
+    kill(client)  # what it held is read again, and in the middle of that another dies
+    pick, in_time, took = killed(1.0, client, lambda: learner.query(1, "unc"))
+    same = (pick, digest(learner)) == fresh
+    yield Row("  two killed, one in the middle of scoring", verdict(same and in_time), f"after {seconds(took)}")
+    del learner
+    learner, in_time, took = killed(build / 2, client, lambda: begun(cluster))
+    same = campaign(learner)[1] == picked and digest(learner) == alone
+    yield Row("  one killed in the middle of training", verdict(same and in_time), f"after {seconds(took)}")
