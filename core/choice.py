@@ -146,7 +146,7 @@ def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[F
     """Squared leave-one-out error of each row, summed over the classes, and the parameters it was reached with."""
     reader = settings.reader(x)
     operator, _ = settings.operator(x, reader)
-    model = settings.model(operator, labels, n_classes)
+    model = settings.regression(operator, labels, n_classes)
     found = tune(model, "loo")
     model.reset(found.kernel, found.noise)
     means, _ = leave_one_out(model)

@@ -12,7 +12,7 @@ from core._types import Floats, Indices
 from core.choice import Choice
 from core.contributions import Contributions, contributions
 from core.histograms import Allocate
-from core.labelling import Labelling, Parameters, TrackRecord, nothing
+from core.labelling import Labelling, Parameters, TrackRecord, best_class, most_probable, nothing
 from core.nodes import Nodes, checked_name
 from core.pool_model import PoolModel, chosen
 from core.projection import PoolKernel
@@ -152,8 +152,8 @@ class OnlineLearner:
         with self._all_or_nothing():
             self._announce(labels.values())
             numbers = {item: self.nodes.number(name) for item, name in labels.items()}
-            means = self.mean if self.n_seen >= 2 else self.mean[:0]  # before, there is nothing to tell apart
-            self._record = self._record.before_labels(numbers, means, len(known), drawn, self.nodes.tree)
+            guess = self._predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
+            self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree, len(self))
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
@@ -243,14 +243,19 @@ class OnlineLearner:
         query = self._some_model.read(as_table(x))
         return self._labelled.moments(query)
 
-    def probabilities(self, mean: Floats, variance: Floats) -> Floats:
-        """Of the classes for such moments, rows x M."""
-        return class_probabilities(self.settings.likelihood, mean, variance + self.noise)
+    def predictive(self, x: Any) -> tuple[Floats, Floats, Floats]:
+        """The same, and the probabilities of the classes (rows x M)."""
+        mean, variance, averaged = self._labelled.predictive(self._some_model.read(as_table(x)))
+        if averaged is not None:
+            return mean, variance, averaged
+        return mean, variance, class_probabilities(self.settings.likelihood, mean, variance + self.noise)
 
     def predict(self, x: Any) -> Indices:
         """Class numbers of rows that need not be items."""
-        query = self._some_model.read(as_table(x))
-        return np.asarray(self._labelled.means(query).argmax(axis=1))
+        if self._labelled.votes is not None:
+            mean, _, probabilities = self.predictive(x)
+            return most_probable(probabilities, mean)
+        return best_class(self._labelled.means(self._some_model.read(as_table(x))))
 
     def tune(self, *, on_step: Callable[[], object] = lambda: None) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing.
@@ -392,7 +397,15 @@ class OnlineLearner:
             self._labelled.rounds,
             self._some_model.hyperparameters,
             self._choice,
+            self._labelled.votes,
+            self._some_model.model,
+            self._labelled.is_outgrown,
         )
+
+    def _predicted(self, items: Indices) -> Indices:
+        """The most probable class of some items."""
+        votes, mean = self._labelled.votes, self.mean[items]
+        return best_class(mean) if votes is None else most_probable(votes.probabilities(items), mean)
 
     def _announce(self, names: Iterable[str]) -> None:
         """Classes of which some may be new."""

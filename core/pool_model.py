@@ -11,6 +11,7 @@ from core import snapshot
 from core._types import Floats, Indices, Table
 from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
 from core.evidence import tune
+from core.forest import LabelledForest
 from core.histograms import Allocate, CodedRows
 from core.labelling import Parameters, nothing
 from core.posterior import LabelledPool, PoolPosterior
@@ -33,6 +34,7 @@ class PoolModel:
     reader: Reader
     width: int
     labelled: AnyPool
+    compared_at: int = 0  # labels that the model was chosen on, where the settings leave that
     simplex: Floats | None = None  # of the last search
 
     @classmethod
@@ -62,15 +64,28 @@ class PoolModel:
         labelled: AnyPool
         if settings.likelihood == "softmax":
             labelled = LabelledSoftmax.begin(operator, rows, tree, noises, settings.max_memory)
+        elif (parameters.model or settings.model) == "forest":
+            trees, grown_at = parameters.trees, parameters.grown_at
+            labelled = LabelledForest.begin(plain, operator, rows, noises[0], tree.n_classes, trees, grown_at)
         else:
-            model = replace(plain, noise=noises[0]).model(operator.only(nothing()), nothing(), tree.n_classes)
+            model = replace(plain, noise=noises[0]).regression(operator.only(nothing()), nothing(), tree.n_classes)
             labelled = LabelledPool(model, PoolPosterior(model.posterior, rows))
-        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled)
+        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled, parameters.compared_at)
+
+    @property
+    def model(self) -> str:
+        """The one in use: gp or forest."""
+        return "forest" if isinstance(self.labelled, LabelledForest) else "gp"
 
     @property
     def parameters(self) -> Parameters:
         """What training found so far."""
-        return Parameters(self.kernel, self.decided_at, tuple(self.hyperparameters.values()))
+        found = Parameters(self.kernel, self.decided_at, tuple(self.hyperparameters.values()))
+        if self.settings.model == "auto":
+            found = replace(found, model=self.model, compared_at=self.compared_at)
+        if isinstance(self.labelled, LabelledForest):
+            found = replace(found, trees=self.labelled.grown, grown_at=self.labelled.grown_at)
+        return found
 
     @property
     def hyperparameters(self) -> dict[str, float]:
@@ -88,7 +103,7 @@ class PoolModel:
         labelled = self.labelled
         if len(np.unique(labelled.numbers)) < 2 or len(labelled.numbers) < LEAST_LABELS:
             return False
-        if isinstance(labelled, LabelledSoftmax):
+        if not isinstance(labelled, LabelledPool):
             return labelled.tune(self.settings.tune_weights, on_step)
         criterion = self.settings.tune
         found = tune(
@@ -118,6 +133,7 @@ class PoolModel:
             "kernel": np.array(self.kernel or ""),
             "decided_at": np.array(self.decided_at),
             "width": np.array(self.width),
+            "compared_at": np.array(self.compared_at),
         }
 
     @classmethod
@@ -130,9 +146,12 @@ class PoolModel:
         labelled: AnyPool
         if settings.likelihood == "softmax":
             labelled, reader = snapshot.load_softmax(plain, state, tree, allocate)
+        elif "tree_sizes" in state:
+            labelled, reader = snapshot.load_forest(plain, state, tree.n_classes, allocate)
         else:
             labelled, reader = snapshot.load(plain, state, tree.n_classes, allocate)
-        return cls(settings, kernel, int(state["decided_at"]), reader, int(state["width"]), labelled)
+        decided_at, width, compared_at = (int(state[name]) for name in ("decided_at", "width", "compared_at"))
+        return cls(settings, kernel, decided_at, reader, width, labelled, compared_at)
 
 
 def chosen(

@@ -9,7 +9,8 @@ from scipy.special import softmax
 
 from core._types import Floats, Indices
 from core.choice import Choice
-from core.labelling import TrackRecord, best_class
+from core.forest import Votes
+from core.labelling import TrackRecord, best_class, most_probable
 from core.nodes import Nodes
 from core.posterior import one_vs_all, probit
 from core.settings import Likelihood
@@ -35,11 +36,19 @@ class LeftOut:
     means: Floats  # n x M
     variances: Floats  # n, of the targets
     likelihood: Likelihood
+    averaged: Floats | None = None  # n x M, probabilities averaged over trees
 
     @property
     def probabilities(self) -> Floats:
         """Of each class, n x M."""
+        if self.averaged is not None:
+            return self.averaged
         return class_probabilities(self.likelihood, self.means, self.variances)
+
+    @property
+    def predicted(self) -> Indices:
+        """The class that the others tell, n."""
+        return best_class(self.means) if self.averaged is None else most_probable(self.averaged, self.means)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +69,9 @@ class Published:
     rounds: int  # of conjugate gradients, if it is the iterative one
     hyperparameters: Mapping[str, float]  # kernel parameters and noise
     choice: Choice | None  # with kernel="auto", how the kernel was chosen
+    votes: Votes | None = None  # of the trees of a forest: probabilities are their average
+    family: str = "gp"  # gp or forest
+    is_outgrown: bool = False  # whether a leaf of a forest has become too large
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -74,13 +86,17 @@ class Published:
         """Names of the classes that items are one of, M."""
         return self.nodes.classes
 
-    @property
+    @cached_property
     def probabilities(self) -> Floats:
         """Of each item and class."""
+        if self.votes is not None:
+            return self.votes.probabilities(np.arange(len(self.mean)))
         return class_probabilities(self.likelihood, self.mean, self.variance + self.noise)
 
     def probabilities_of(self, items: Indices) -> Floats:
         """Of some items and each class."""
+        if self.votes is not None:
+            return self.votes.probabilities(items)
         return class_probabilities(self.likelihood, self.mean[items], self.variance[items] + self.noise)
 
     @property
@@ -92,7 +108,7 @@ class Published:
     @property
     def predicted(self) -> Indices:
         """The most probable class of each item."""
-        return best_class(self.mean)
+        return best_class(self.mean) if self.votes is None else most_probable(self.probabilities, self.mean)
 
     @cached_property
     def uncertainty(self) -> Floats:
@@ -110,6 +126,9 @@ class Published:
         """
         items = np.flatnonzero(self.labels >= 0)
         labels, noise, mean = self.labels[items], self.noises[items], self.mean[items]
+        if self.votes is not None:
+            means, variances, averaged = self.votes.left_out(items, labels, noise)
+            return LeftOut(items, labels, means, variances, self.likelihood, averaged)
         share = np.clip(1.0 - self.variance[items] / noise, LEAST_SHARE, 1.0)
         if self.likelihood == "gaussian":
             targets = one_vs_all(labels, len(self.classes))
@@ -124,7 +143,7 @@ class Published:
         """Whether to go on or stop, from four sides."""
         known, left_out = self.tells_classes_apart, self.left_out
         return advice(
-            self.nodes.tree.covers(left_out.labels, best_class(left_out.means)),
+            self.nodes.tree.covers(left_out.labels, left_out.predicted),
             self.record,
             self.predicted if known else self.labels[:0],
             self.uncertainty if known else self.variance[:0],

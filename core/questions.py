@@ -1,13 +1,17 @@
 """Which items to ask about next, over a labelled pool."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from core._types import Indices
+from core.forest import ForestPool, LabelledForest
 from core.posterior import LabelledPool
 from core.queries import STRATEGIES, Pick, PoolState, SoftmaxPool, pick
 from core.softmax import LabelledSoftmax
 
-AnyPool = LabelledPool | LabelledSoftmax
+AnyPool = LabelledPool | LabelledSoftmax | LabelledForest
 
 REFERENCE_ROWS = 256  # of the pool, for strategies that look at it as a whole
 
@@ -41,7 +45,9 @@ def ask(
 
 def pool_state(labelled: AnyPool, items: Indices) -> PoolState:
     """What strategies look at, for these items."""
-    state = SoftmaxPool if isinstance(labelled, LabelledSoftmax) else PoolState
+    state: Callable[..., PoolState] = SoftmaxPool if isinstance(labelled, LabelledSoftmax) else PoolState
+    if labelled.votes is not None:
+        state = partial(ForestPool, shares=labelled.votes.probabilities)
     return state(
         labelled.mean[items],
         labelled.variance[items],

@@ -88,7 +88,7 @@ def _confusion(view: View) -> dict[str, dict[str, int]]:
     model = view.model
     if model is None or not model.tells_classes_apart:
         return {}
-    guesses, labels = model.left_out.means.argmax(axis=1), model.left_out.labels
+    guesses, labels = model.left_out.predicted, model.left_out.labels
     table: dict[str, dict[str, int]] = {}
     pairs, counts = np.unique(np.stack([labels, guesses]), axis=1, return_counts=True)
     for label, guess, count in zip(*pairs.tolist(), counts.tolist(), strict=True):

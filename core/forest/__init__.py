@@ -1,6 +1,8 @@
 """Random decision forests with Gaussian processes in their leaves (paper 004)."""
 
 from core.forest.forest import Forest, Mixture
+from core.forest.ground import Ground, Votes
+from core.forest.labelled import LabelledForest
 from core.forest.leaf import Leaf, Theory
 from core.forest.pool import ForestPool
 from core.forest.rows import RowStore
@@ -12,6 +14,8 @@ __all__ = [
     "Candidate",
     "Forest",
     "ForestPool",
+    "Ground",
+    "LabelledForest",
     "Leaf",
     "LeavesTuned",
     "Mixture",
@@ -19,6 +23,7 @@ __all__ = [
     "Theory",
     "Tree",
     "TreeRule",
+    "Votes",
     "grow",
     "tune_shared",
     "validate",

@@ -1,17 +1,19 @@
 """Hyperparameters that the leaves share: by leave-one-out error inside them, or by validation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from core._types import Indices, Table
+from core._types import Floats, Indices, Table
 from core.evidence import Criterion, DualCriterion, Evaluation, Setting, free_parameters, simplex_search
 from core.forest.forest import Forest
 from core.forest.leaf import LEAST_ROWS, Theory
 from core.forest.rows import RowStore
 from core.forest.tree import TreeRule
 from core.kernels import Kernel, RBFKernel
+from core.linalg import Operator
 from core.posterior import one_vs_all
 
 SAMPLE_ROWS = 4000  # of the leaves that a search looks at
@@ -24,11 +26,13 @@ GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)  # as multiples of where the kernel begins
 class LeavesCriterion:
     """Leave-one-out error over some leaves together, weighted by their rows."""
 
-    def __init__(self, parts: list[tuple[Criterion, int]]) -> None:
+    def __init__(self, parts: list[tuple[Criterion, int]], on_step: Callable[[], object]) -> None:
         self._parts = parts
+        self._on_step = on_step
 
     def __call__(self, kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:  # noqa: ARG002
         """Evaluate; there is no gradient."""
+        self._on_step()
         found = [(part(kernel, noise), rows) for part, rows in self._parts]
         total = sum(rows for _, rows in found)
         return Evaluation(
@@ -48,30 +52,49 @@ class LeavesTuned:
     rows: int
 
 
-def tune_shared(forest: Forest, seed: int = 0) -> LeavesTuned | None:
-    """Kernel parameters and noise with the least leave-one-out squared error inside (a sample of) the impure leaves.
+class LeafRows(NamedTuple):
+    """The rows of a leaf that a search looks at."""
 
-    The amplitude then follows in closed form, as it does for one model (core.evidence). None without such leaves.
-    """
+    operator: Operator
+    targets: Floats  # rows x M
+    factors: Floats  # of their noise
+
+
+def tune_shared(forest: Forest, seed: int = 0) -> LeavesTuned | None:
+    """Kernel parameters and noise with the least leave-one-out squared error inside (a sample of) the impure leaves."""
+    return tune_parts(_impure_leaves(forest, seed), forest.theory.kernel, forest.theory.noise)
+
+
+def _impure_leaves(forest: Forest, seed: int) -> Iterator[LeafRows]:
     store, theory = forest.store, forest.theory
     leaves = [leaf for some in forest.leaves for leaf in some.values()]
     leaves = [leaf for leaf in leaves if leaf.pure is None and len(leaf.members) >= LEAST_ROWS]
-    parts: list[tuple[Criterion, int]] = []
-    looked = 0
     for i in np.random.default_rng(seed).permutation(len(leaves)):
-        if looked >= SAMPLE_ROWS:
-            break
         leaf = leaves[i]
         rows = leaf.members[: max(2 * theory.leaf_size, SAMPLE_ROWS)]
         numbers = np.searchsorted(leaf.classes, store.labels[rows])
         operator = theory.operator(store.take(rows), theory.kernel)
-        targets = one_vs_all(numbers, len(leaf.classes) + 1)
-        parts.append((DualCriterion(operator, targets, np.ones(len(rows)), "loo"), len(rows)))
-        looked += len(rows)
+        yield LeafRows(operator, one_vs_all(numbers, len(leaf.classes) + 1), np.ones(len(rows)))
+
+
+def tune_parts(
+    leaves: Iterable[LeafRows], kernel: Kernel, noise: float, on_step: Callable[[], object] = lambda: None
+) -> LeavesTuned | None:
+    """The same for the first of these leaves, from this kernel and noise; None without leaves.
+
+    The amplitude then follows in closed form, as it does for one model (core.evidence).
+    """
+    parts: list[tuple[Criterion, int]] = []
+    looked = 0
+    for leaf in leaves:
+        parts.append((DualCriterion(*leaf, "loo"), len(leaf.factors)))
+        looked += len(leaf.factors)
+        if looked >= SAMPLE_ROWS:
+            break
     if not parts:
         return None
-    start = Setting(theory.kernel, theory.noise, free_parameters(theory.kernel, weights=False))
-    found = simplex_search(LeavesCriterion(parts), start)
+    start = Setting(kernel, noise, free_parameters(kernel, weights=False))
+    found = simplex_search(LeavesCriterion(parts, on_step), start)
     amplitude = found.evaluation.amplitude
     amplitude = amplitude if np.isfinite(amplitude) and amplitude > 0.0 else 1.0
     setting = found.setting

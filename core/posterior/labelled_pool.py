@@ -6,11 +6,13 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core._types import Floats, Indices
-from core.histograms import CodedRows, RawRows
+from core.histograms import RawRows
 from core.kernels import Kernel
 from core.linalg import HistogramOperator, Operator, Predictor
+from core.posterior.base import taken
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, one_vs_all
 
@@ -22,6 +24,9 @@ class LabelledPool:
 
     Training row i of `model` is the item `learnt[i]` of the pool.
     """
+
+    votes = None  # of trees: there are none
+    is_outgrown = False
 
     def __init__(self, model: LabelRegression, pool: PoolPosterior, learnt: list[int] | None = None) -> None:
         self.model = model
@@ -169,6 +174,10 @@ class LabelledPool:
         """Means (rows x M) and variances (rows) of rows that need not be items."""
         return self.model.posterior.means(query), self.model.posterior.variance(query)
 
+    def predictive(self, query: Any) -> tuple[Floats, Floats, Floats | None]:
+        """The same, and probabilities where they do not follow from these."""
+        return *self.moments(query), None
+
     def means(self, query: Any) -> Floats:
         """Of rows that need not be items, rows x M."""
         return self.model.posterior.means(query)
@@ -183,8 +192,7 @@ class LabelledPool:
 
     def rows(self, items: Indices) -> Any:
         """These items as a query."""
-        rows = self.pool.rows
-        return rows.take(items) if isinstance(rows, CodedRows) else rows[items]
+        return taken(self.pool.rows, items)
 
     def covariance(self, rows: Indices, columns: Indices) -> Floats:
         """Posterior covariance of items, rows x columns."""
@@ -194,6 +202,10 @@ class LabelledPool:
         """Prior covariance of items, rows x columns."""
         operator = self.model.operator
         return operator.difference(self.rows(columns), np.zeros((len(operator), len(columns))))(self.rows(rows))
+
+    def keepsakes(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        """Plain arrays of what labels and hyperparameters do not tell; `warm` with what a fit may start from."""
+        return {}
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
