@@ -13,8 +13,9 @@ from core.choice import Choice
 from core.contributions import Contributions, contributions
 from core.histograms import Allocate
 from core.labelling import Labelling, Parameters, TrackRecord, best_class, most_probable, nothing
+from core.model_choice import ModelChoice
 from core.nodes import Nodes, checked_name
-from core.pool_model import PoolModel, chosen
+from core.pool_model import PoolModel, chosen, compared
 from core.projection import PoolKernel
 from core.published import Published, class_probabilities
 from core.queries import Pick
@@ -61,6 +62,7 @@ class OnlineLearner:
         self._parameters = parameters or Parameters()  # to begin with
         self._allocate = allocate
         self._choice: Choice | None = None
+        self._model_choice: ModelChoice | None = None
         self._record = TrackRecord()
         self._model: PoolModel | None = None  # until there are items
 
@@ -152,7 +154,7 @@ class OnlineLearner:
         with self._all_or_nothing():
             self._announce(labels.values())
             numbers = {item: self.nodes.number(name) for item, name in labels.items()}
-            guess = self._predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
+            guess = self.predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
             self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree, len(self))
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
@@ -318,8 +320,9 @@ class OnlineLearner:
     ) -> "OnlineLearner":
         """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
 
-        With `train`, hyperparameters are found, and with kernel="auto" the kernel is chosen again if labels have
-        doubled since it was chosen last. `on_step` is called now and then; what it raises ends the work.
+        With `train`, hyperparameters are found, and with kernel="auto" or model="auto" the kernel or the model is
+        chosen again if labels have doubled since it was chosen last. `on_step` is called now and then; what it raises
+        ends the work.
 
         >>> old = OnlineLearner(Settings(kernel="auto"), ["a", "b"])
         >>> x = np.array([[0.9, 0.1], [0.2, 0.8]])
@@ -328,16 +331,20 @@ class OnlineLearner:
         [[0.95, -0.95], [0.62, -0.62]]
         """
         x = as_table(x)
-        parameters, choice = labelling.parameters, None
-        if train and settings.kernel == "auto":
+        parameters, choice, model_choice = labelling.parameters, None, None
+        if train and "auto" in (settings.kernel, settings.model):
             nodes = Nodes(labelling.classes, labelling.parents)
             number = {name: number for number, name in enumerate(nodes.classes)}  # label regression knows no tree
             labels = {item: number[name] for item, name in labelling.labels.items() if name in number}
             numbers = np.array(list(labels.values()), dtype=np.int64)
-            parameters, choice = chosen(settings, parameters, x, list(labels), numbers, len(number))
-            on_step()
+            known = x, list(labels), numbers, len(number)
+            if settings.kernel == "auto":
+                parameters, choice = chosen(settings, parameters, *known)
+                on_step()
+            if settings.model == "auto":
+                parameters, model_choice = compared(settings, parameters, *known, on_step)
         learner = cls(settings, labelling.classes, parameters, parents=labelling.parents)
-        learner._choice = choice
+        learner._choice, learner._model_choice = choice, model_choice
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.doubts, refresh=not train)
         learner._record, learner.version = labelling.record, labelling.version + 1
@@ -397,12 +404,13 @@ class OnlineLearner:
             self._labelled.rounds,
             self._some_model.hyperparameters,
             self._choice,
-            self._labelled.votes,
             self._some_model.model,
+            self._model_choice,
+            self._labelled.votes,
             self._labelled.is_outgrown,
         )
 
-    def _predicted(self, items: Indices) -> Indices:
+    def predicted(self, items: Indices) -> Indices:
         """The most probable class of some items."""
         votes, mean = self._labelled.votes, self.mean[items]
         return best_class(mean) if votes is None else most_probable(votes.probabilities(items), mean)

@@ -14,6 +14,7 @@ from core.evidence import tune
 from core.forest import LabelledForest
 from core.histograms import Allocate, CodedRows
 from core.labelling import Parameters, nothing
+from core.model_choice import ModelChoice, choose_model, least_labels
 from core.posterior import LabelledPool, PoolPosterior
 from core.questions import AnyPool
 from core.settings import Reader, Settings
@@ -164,7 +165,28 @@ def chosen(
     choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0])
     noise = choice.noise if settings.likelihood == "gaussian" else _mild_noise(choice, known)
     theta = (*map(float, choice.kernel.theta), noise)
-    return Parameters(choice.name, len(labels), theta), choice
+    same = parameters if choice.name == parameters.kernel else replace(parameters, trees=(), grown_at=0)
+    return replace(same, kernel=choice.name, decided_at=len(labels), theta=theta), choice
+
+
+def compared(
+    settings: Settings,
+    parameters: Parameters,
+    x: Table,
+    items: list[int],
+    labels: Indices,
+    n_classes: int,
+    on_step: Callable[[], object],
+) -> tuple[Parameters, ModelChoice | None]:
+    """The model by the labelled items of x, if there are enough of them and twice as many as the last time."""
+    if len(np.unique(labels)) < 2 or len(labels) < max(least_labels(settings), 2 * parameters.compared_at):
+        return parameters, None
+    kernel = parameters.kernel or (first_kernel(settings, x) if settings.kernel == "auto" else None)
+    known = Reader(histograms=False, complement=None).check(x[items])
+    choice = choose_model(_plain(settings, kernel), known, labels, n_classes, parameters.model, on_step)
+    if choice.name != parameters.model:
+        parameters = replace(parameters, trees=(), grown_at=0)
+    return replace(parameters, model=choice.name, compared_at=len(labels)), choice
 
 
 def _mild_noise(choice: Choice, x: Table) -> float:

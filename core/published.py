@@ -11,6 +11,7 @@ from core._types import Floats, Indices
 from core.choice import Choice
 from core.forest import Votes
 from core.labelling import TrackRecord, best_class, most_probable
+from core.model_choice import ModelChoice
 from core.nodes import Nodes
 from core.posterior import one_vs_all, probit
 from core.settings import Likelihood
@@ -69,8 +70,9 @@ class Published:
     rounds: int  # of conjugate gradients, if it is the iterative one
     hyperparameters: Mapping[str, float]  # kernel parameters and noise
     choice: Choice | None  # with kernel="auto", how the kernel was chosen
+    model: str = "gp"  # or forest
+    model_choice: ModelChoice | None = None  # with model="auto", how it was chosen
     votes: Votes | None = None  # of the trees of a forest: probabilities are their average
-    family: str = "gp"  # gp or forest
     is_outgrown: bool = False  # whether a leaf of a forest has become too large
 
     def __post_init__(self) -> None:
@@ -109,6 +111,11 @@ class Published:
     def predicted(self) -> Indices:
         """The most probable class of each item."""
         return best_class(self.mean) if self.votes is None else most_probable(self.probabilities, self.mean)
+
+    def predicted_of(self, items: Indices) -> Indices:
+        """The most probable class of some items."""
+        mean = self.mean[items]
+        return best_class(mean) if self.votes is None else most_probable(self.votes.probabilities(items), mean)
 
     @cached_property
     def uncertainty(self) -> Floats:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection
 
 from app.db import events, leases, projects
@@ -198,4 +199,4 @@ def predicted_class(project: Project, item: int) -> int | None:
     model = project.view.model
     if model is None or item >= len(model.mean) or project.view.n_seen < 2:
         return None
-    return project.classes.number(model.classes[int(model.mean[item].argmax())])
+    return project.classes.number(model.classes[int(model.predicted_of(np.array([item]))[0])])

@@ -6,7 +6,7 @@ from core.forest.labelled import LabelledForest
 from core.forest.leaf import Leaf, Theory
 from core.forest.pool import ForestPool
 from core.forest.rows import RowStore
-from core.forest.tree import Tree, TreeRule, grow
+from core.forest.tree import Tree, TreeRule, grow, tree_rule
 from core.forest.tuning import LEAF_SIZES, Candidate, LeavesTuned, tune_shared, validate
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "TreeRule",
     "Votes",
     "grow",
+    "tree_rule",
     "tune_shared",
     "validate",
 ]

@@ -61,6 +61,68 @@ class Ground:
         return sp.csr_array(parts, shape=(len(coded), levels.n_dims))
 
 
+class OverGround:
+    """What a labelled pool tells of its ground."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+
+    def __len__(self) -> int:
+        return len(self.ground)
+
+    @property
+    def learnt(self) -> list[int]:
+        """Items in the order their labels were learnt."""
+        return self.ground.learnt
+
+    @property
+    def numbers(self) -> Indices:
+        """The class number of each of them."""
+        return self.ground.numbers
+
+    @property
+    def factors(self) -> Floats:
+        """How much each of their labels is doubted."""
+        return self.ground.factors
+
+    @property
+    def labels(self) -> Indices:
+        """The class number of each item, -1 without a label."""
+        return self.ground.labels
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise on a target."""
+        return self.ground.noise
+
+    @property
+    def noises(self) -> Floats:
+        """The variance of the noise on each item's label, or on one to come."""
+        noises = np.full(len(self), self.noise)
+        noises[self.learnt] *= self.factors
+        return noises
+
+    @property
+    def all_rows(self) -> Any:
+        """All items as a query."""
+        return self.ground.rows
+
+    @property
+    def operator(self) -> Operator:
+        """The kernel, without rows."""
+        return self.ground.operator
+
+    @property
+    def hyperparameters(self) -> dict[str, float]:
+        """Kernel parameters and noise in use, by name."""
+        kernel = self.operator.kernel
+        return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), self.noise), strict=True))
+
+    def rows(self, items: Indices) -> Any:
+        """These items as a query."""
+        return taken(self.ground.rows, items)
+
+
 @dataclass(frozen=True, eq=False)
 class TreeAnswers:
     """What the leaves of one tree say of all items; never changed.

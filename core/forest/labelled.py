@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from core._types import Floats, Indices
 from core.evidence import tune
 from core.forest.forest import groups
-from core.forest.ground import Ground, TreeAnswers, Votes
+from core.forest.ground import Ground, OverGround, TreeAnswers, Votes
 from core.forest.leaf import LEAST_ROWS
 from core.forest.pool_tree import PoolTree
-from core.forest.tree import NODE_ARRAYS, PlainTree, Tree, TreeRule, grow
+from core.forest.tree import NODE_ARRAYS, PlainTree, Tree, grow, tree_rule
 from core.forest.tuning import LeafRows, tune_parts
 from core.histograms import CodedRows, RawRows
 from core.kernels import Kernel
 from core.linalg import HistogramOperator, Operator, Predictor
-from core.posterior import one_vs_all, taken
+from core.posterior import one_vs_all
 from core.settings import Settings
 
 
-class LabelledForest:
+class LabelledForest(OverGround):
     """After each change, mean and variance of all items are those of the mixture of trees, each leaf a fresh fit.
 
     Trees are grown by `tune` and stay as they are until the next: what is known follows from items, labels, trees and
@@ -35,7 +35,7 @@ class LabelledForest:
     rounds = 0
 
     def __init__(self, ground: Ground, n_trees: int) -> None:
-        self.ground = ground
+        super().__init__(ground)
         self.n_trees = n_trees  # that are grown once there are labels enough
         self.grown_at = 0  # labels
         self.plant([Tree.leaf()])
@@ -72,9 +72,6 @@ class LabelledForest:
         known = answers or [None] * len(trees)
         self.trees = [PoolTree(tree, self.ground, share, one) for tree, one in zip(trees, known, strict=True)]
 
-    def __len__(self) -> int:
-        return len(self.ground)
-
     @property
     def is_one_leaf(self) -> bool:
         """Whether all trees are still the same leaf."""
@@ -93,48 +90,6 @@ class LabelledForest:
         return None if self.is_one_leaf else Votes(tuple(tree.answers for tree in self.trees), self.noise)
 
     @property
-    def learnt(self) -> list[int]:
-        """Items in the order their labels were learnt."""
-        return self.ground.learnt
-
-    @property
-    def numbers(self) -> Indices:
-        """The class number of each of them."""
-        return self.ground.numbers
-
-    @property
-    def factors(self) -> Floats:
-        """How much each of their labels is doubted."""
-        return self.ground.factors
-
-    @property
-    def labels(self) -> Indices:
-        """The class number of each item, -1 without a label."""
-        return self.ground.labels
-
-    @property
-    def noise(self) -> float:
-        """Variance of the noise on a target."""
-        return self.ground.noise
-
-    @property
-    def noises(self) -> Floats:
-        """The variance of the noise on each item's label, or on one to come."""
-        noises = np.full(len(self), self.noise)
-        noises[self.learnt] *= self.factors
-        return noises
-
-    @property
-    def all_rows(self) -> Any:
-        """All items as a query."""
-        return self.ground.rows
-
-    @property
-    def operator(self) -> Operator:
-        """The kernel, without rows."""
-        return self.ground.operator
-
-    @property
     def name(self) -> str:
         """Of the posterior in use."""
         return self.trees[0].model(0).name if self.is_one_leaf else "forest"
@@ -143,12 +98,6 @@ class LabelledForest:
     def predictor(self) -> Predictor:
         """The means as a function."""
         return self.trees[0].model(0).posterior.predictor if self.is_one_leaf else _Means(self)
-
-    @property
-    def hyperparameters(self) -> dict[str, float]:
-        """Kernel parameters and noise in use, by name."""
-        kernel = self.operator.kernel
-        return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), self.noise), strict=True))
 
     @property
     def grown(self) -> tuple[PlainTree, ...]:
@@ -216,7 +165,7 @@ class LabelledForest:
         self.grown_at = n_labels
         if n_labels > ground.leaf_size:
             x = ground.table(self.rows(np.array(self.learnt)))
-            rule: TreeRule = "best" if self.n_trees == 1 else "extra"
+            rule = tree_rule(self.n_trees)
             self.plant([grow(x, self.numbers, ground.leaf_size, rule, seed) for seed in range(self.n_trees)])
         else:
             self.plant([Tree.leaf()])
@@ -279,10 +228,6 @@ class LabelledForest:
     def residual(self) -> float:
         """How exact the solutions are that are there."""
         return max((m.posterior.residual() for tree in self.trees for m in tree.models.values()), default=0.0)
-
-    def rows(self, items: Indices) -> Any:
-        """These items as a query."""
-        return taken(self.ground.rows, items)
 
     def covariance(self, rows: Indices, columns: Indices) -> Floats:
         """Posterior covariance of items: inside the leaves they share, and of what the trees do not agree on."""

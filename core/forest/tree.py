@@ -96,6 +96,11 @@ class Tree:
         )
 
 
+def tree_rule(n_trees: int) -> TreeRule:
+    """Trees that differ if there are several; one alone is the paper's DT-GP."""
+    return "best" if n_trees == 1 else "extra"
+
+
 def grow(x: Table, labels: Indices, leaf_size: int, rule: TreeRule, seed: int) -> Tree:
     """Split by information gain until a leaf is pure or has at most `leaf_size` rows (paper 004, section 3).
 
