@@ -43,7 +43,11 @@ def column_names(database: Database, project_id: str) -> list[str] | None:
 
 
 def explained(
-    classes: Sequence[str], best: int, mean: Floats, found: Contributions | None, names: Sequence[str] | None = None
+    classes: Sequence[str],
+    best: int,
+    mean: Floats,
+    found: Contributions | None,
+    names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """The parts that weigh most in the lead of the predicted class over the next one.
 

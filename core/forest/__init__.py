@@ -5,6 +5,7 @@ from core.forest.ground import Ground, Votes
 from core.forest.labelled import LabelledForest
 from core.forest.leaf import Leaf, Theory
 from core.forest.pool import ForestPool
+from core.forest.pool_tree import PoolTree
 from core.forest.rows import RowStore
 from core.forest.tree import Tree, TreeRule, grow, tree_rule
 from core.forest.tuning import LEAF_SIZES, Candidate, LeavesTuned, tune_shared, validate
@@ -19,6 +20,7 @@ __all__ = [
     "Leaf",
     "LeavesTuned",
     "Mixture",
+    "PoolTree",
     "RowStore",
     "Theory",
     "Tree",

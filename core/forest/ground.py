@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
-from core.histograms import CodedRows, RawRows, code_rows
+from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, Operator
 from core.posterior import LabelRegression, one_vs_all, probit, taken
 
@@ -51,14 +51,19 @@ class Ground:
         return model
 
     def table(self, query: Any) -> Table:
-        """The numbers that trees look at; values of histograms as the levels that items would have."""
+        """The numbers that trees look at: of histograms the values that they have, or would have, as items."""
         if not isinstance(query, CodedRows | RawRows):
             return np.asarray(query)
         assert isinstance(self.operator, HistogramOperator)
         levels = self.operator.levels
-        coded = code_rows(query, levels) if isinstance(query, RawRows) else query
-        parts = levels.values[coded.codes], levels.dims[coded.codes], coded.starts
-        return sp.csr_array(parts, shape=(len(coded), levels.n_dims))
+        if isinstance(query, CodedRows):
+            entries = levels.values[query.codes], levels.dims[query.codes], query.starts
+        else:
+            full = ~levels.room.has_room(np.diff(levels.start), len(levels))[query.dims]
+            positions = levels.nearest(query)
+            level = np.where(positions < 0, 0.0, levels.sorted_values[positions])
+            entries = np.where(full, level, query.values), query.dims, query.starts
+        return sp.csr_array(entries, shape=(len(query), levels.n_dims))
 
 
 class OverGround:

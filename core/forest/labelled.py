@@ -79,10 +79,11 @@ class LabelledForest(OverGround):
 
     @property
     def is_outgrown(self) -> bool:
-        """Whether a leaf has more than twice the labels it should, and so many are new that it may be split."""
+        """Whether an impure leaf has more than twice the labels it should, and so many are new that it may be split."""
         ground = self.ground
-        largest = max(int(tree.sizes().max(initial=0)) for tree in self.trees)
-        return largest > 2 * ground.leaf_size and len(ground.learnt) >= self.grown_at + ground.leaf_size
+        if len(ground.learnt) < self.grown_at + ground.leaf_size or len(np.unique(ground.numbers)) < 2:
+            return False
+        return any((tree.sizes()[tree.answers.pure < 0] > 2 * ground.leaf_size).any() for tree in self.trees)
 
     @property
     def votes(self) -> Votes | None:
