@@ -190,9 +190,16 @@ class Votes:
 
     def moments(self, items: Indices) -> tuple[Floats, Floats]:
         """Mean (items x M) and variance (items) of the mixture: each tree is as likely as the others."""
-        means = np.stack([tree.means(items) for tree in self.trees])
-        within = np.mean([tree.variance[items] for tree in self.trees], axis=0)
-        return means.mean(axis=0), within + means.var(axis=0).mean(axis=1) if means.size else within
+        n, m, n_trees = len(items), self.trees[0].mean.shape[1], len(self.trees)
+        mean, within, squares = np.zeros((n, m)), np.zeros(n), np.zeros(n)
+        for tree in self.trees:
+            own = tree.means(items)
+            mean += own
+            within += tree.variance[items]
+            squares += np.einsum("im,im->i", own, own)
+        mean /= n_trees
+        between = (squares / n_trees - np.einsum("im,im->i", mean, mean)) / max(m, 1)
+        return mean, within / n_trees + np.maximum(between, 0.0)
 
     def left_out(self, items: Indices, numbers: Indices, noises: Floats) -> tuple[Floats, Floats, Floats]:
         """Means, variances of targets, and probabilities of all labelled items by the other labels."""

@@ -309,7 +309,10 @@ class LabelledForest(OverGround):
         )
 
     def _follow(self, items: Indices) -> None:
-        self._see(np.unique(np.concatenate([tree.follow(items) for tree in self.trees])))
+        changed = np.zeros(len(self), dtype=bool)
+        for tree in self.trees:
+            changed[tree.follow(items)] = True
+        self._see(np.flatnonzero(changed))
 
     def _see(self, items: Indices | None = None) -> None:
         """Mean and variance of the mixture, of these items or of all."""
