@@ -1,5 +1,6 @@
 """Which kernel: decided by leave-one-out squared error on what is labelled, never on noise."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,13 +40,7 @@ class Choice:
     contenders: tuple[Contender, ...]
 
     def __str__(self) -> str:
-        others = ", ".join(
-            f"{c.name} {c.error:.4f} ({c.behind:+.4f} +- {c.behind_error:.4f})"
-            for c in self.contenders
-            if c.name != self.name
-        )
-        own = next(c.error for c in self.contenders if c.name == self.name)
-        return f"{self.name}: leave-one-out squared error {own:.4f}; {others}"
+        return told(self.name, "leave-one-out squared error", self.contenders)
 
 
 CANDIDATES: dict[str, dict[str, Any]] = {
@@ -103,8 +98,18 @@ def choose_kernel(
     x, labels = x[rows], labels[rows]
     options = {name: candidate(settings, name) for name in candidates(settings, x, n_rows)}
     tried = {name: _try(option, x, labels, n_classes) for name, option in options.items()}
-    errors = {name: errors for name, (errors, _) in tried.items()}
-    winner = incumbent if incumbent in errors else next(iter(errors))
+    winner, ranked = judged({name: errors for name, (errors, _) in tried.items()}, incumbent)
+    found = tried[winner][1]
+    return Choice(winner, options[winner], found.kernel, found.noise, ranked)
+
+
+def judged(errors: Mapping[str, Floats], incumbent: str | None) -> tuple[str, tuple[Contender, ...]]:
+    """Who wins by errors on the same rows: the incumbent (or the first) unless the best is surely better; best first.
+
+    >>> judged({"a": np.array([0.5, 0.6, 0.7]), "b": np.array([0.1, 0.2, 0.3])}, None)[0]
+    'b'
+    """
+    winner = incumbent if incumbent is not None and incumbent in errors else next(iter(errors))
     best = min(errors, key=lambda name: errors[name].mean())
     gain = errors[winner] - errors[best]
     if gain.mean() > SURE * _standard_error(gain):
@@ -113,9 +118,15 @@ def choose_kernel(
     for name, own in errors.items():
         behind = own - errors[winner]
         contenders.append(Contender(name, float(own.mean()), float(behind.mean()), _standard_error(behind)))
-    found = tried[winner][1]
-    ranked = tuple(sorted(contenders, key=lambda c: c.error))
-    return Choice(winner, options[winner], found.kernel, found.noise, ranked)
+    return winner, tuple(sorted(contenders, key=lambda c: c.error))
+
+
+def told(name: str, measure: str, contenders: Iterable[Contender]) -> str:
+    """In a line: who won, and by how much."""
+    table = {contender.name: contender for contender in contenders}
+    own = table.pop(name)
+    others = ", ".join(f"{c.name} {c.error:.4f} ({c.behind:+.4f} +- {c.behind_error:.4f})" for c in table.values())
+    return f"{name}: {measure} {own.error:.4f}; {others}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +162,7 @@ def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[F
     """Squared leave-one-out error of each row, summed over the classes, and the parameters it was reached with."""
     reader = settings.reader(x)
     operator = settings.operator(x, reader)
-    model = settings.model(operator, labels, n_classes)
+    model = settings.regression(operator, labels, n_classes)
     found = tune(model, "loo")
     model.reset(found.kernel, found.noise)
     means, _ = leave_one_out(model)

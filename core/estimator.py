@@ -350,7 +350,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         self._model = (
             self._settings.softmax(operator, labels, nodes.tree)
             if softmax
-            else self._settings.model(operator, labels, nodes.tree.n_classes)
+            else self._settings.regression(operator, labels, nodes.tree.n_classes)
         )
         self._nodes, self.classes_ = nodes, nodes.classes
         self.__dict__.pop("tuned_", None)

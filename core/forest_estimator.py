@@ -44,13 +44,13 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
     ----------
     n_trees : trees whose posteriors are averaged.
     leaf_size : rows up to which a node is not split; a leaf that grows beyond twice as many is. "auto" chooses by
-        validation.
+        the log loss of held-out rows.
     trees : "extra" draws thresholds at random and takes the best of sqrt(D) columns, "random" finds the best threshold
         of sqrt(D) columns, "best" that of all columns (every tree is then the same); "auto" validates the first two.
     kernel : of the leaves: "rbf", "hik" (or "linear"); "auto" compares kernels by leave-one-out error on a sample.
     transform, eta, noise, bias, complement, split, levels, gamma : as of GPHIKClassifier.
     tune : None keeps the kernel's parameters and noise; "loo" finds them by leave-one-out error inside the leaves,
-        "validation" finds gamma by accuracy on held-out rows.
+        "validation" finds gamma by the log loss of held-out rows.
     own : with "loo", each leaf also tunes its own from there.
     max_memory : bytes that factors of leaves may take; the others are factored again when they are needed.
     random_state : of the trees and of the rows that are held out.
@@ -60,7 +60,7 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
     classes_ : sorted class labels.
     forest_ : trees, leaves and rows.
     tuned_ : what leave-one-out in the leaves found.
-    candidates_ : what was validated, with accuracies.
+    candidates_ : what was validated, with log losses and accuracies.
     choice_ : with kernel="auto", which kernel won, and by how much.
 
     Examples

@@ -12,13 +12,14 @@ from core._types import Floats, Indices
 from core.choice import Choice
 from core.contributions import Contributions, contributions
 from core.histograms import Allocate, Engine
-from core.labelling import Labelling, Parameters, TrackRecord, nothing
+from core.labelling import Labelling, Parameters, TrackRecord, best_class, most_probable, nothing
+from core.model_choice import ModelChoice
 from core.nodes import Nodes, checked_name
-from core.pool_model import PoolModel, chosen
+from core.pool_model import PoolModel, chosen, compared
 from core.posterior import LabelledPool, LocalParts, Part, Parts
 from core.posterior.parts import total
 from core.projection import PoolKernel
-from core.published import Published, class_probabilities
+from core.published import Published, class_probabilities, predicted_classes
 from core.queries import Pick
 from core.questions import AnyPool, ask, check_strategy
 from core.settings import Settings, as_table
@@ -66,6 +67,7 @@ class OnlineLearner:
         self._allocate = allocate
         self._engine = engine
         self._choice: Choice | None = None
+        self._model_choice: ModelChoice | None = None
         self._record = TrackRecord()
         self._model: PoolModel | None = None  # until there are items
 
@@ -158,8 +160,8 @@ class OnlineLearner:
         with self._all_or_nothing():
             self._announce(labels.values())
             numbers = {item: self.nodes.number(name) for item, name in labels.items()}
-            pool = self._pool if self.n_seen >= 2 else None  # before, there is nothing to tell apart
-            self._record = self._record.before_labels(numbers, pool, len(known), drawn, self.nodes.tree)
+            guess = self.predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
+            self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree)
             learn = self._labelled.learn if refresh else self._labelled.learn_unseen
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
@@ -254,6 +256,10 @@ class OnlineLearner:
         some = self._pool.take(items)
         return some.mean, some.variance
 
+    def predicted(self, items: Indices | None = None) -> Indices:
+        """The most probable class of some items, or of all."""
+        return predicted_classes(self._pool, self._labelled.votes, items)
+
     @property
     def is_here(self) -> bool:
         """Whether the pool is in this process."""
@@ -263,14 +269,19 @@ class OnlineLearner:
         """Whether all that is known of the items can be held: features of 1e150 can be read, their products cannot."""
         return bool(np.isfinite(sum(self._pool.collect(total))))
 
-    def probabilities(self, mean: Floats, variance: Floats) -> Floats:
-        """Of the classes for such moments, rows x M."""
-        return class_probabilities(self.settings.likelihood, mean, variance + self.noise)
+    def predictive(self, x: Any) -> tuple[Floats, Floats, Floats]:
+        """Moments as above, and the probabilities of the classes (rows x M)."""
+        mean, variance, averaged = self._labelled.predictive(self._some_model.read(as_table(x)))
+        if averaged is not None:
+            return mean, variance, averaged
+        return mean, variance, class_probabilities(self.settings.likelihood, mean, variance + self.noise)
 
     def predict(self, x: Any) -> Indices:
         """Class numbers of rows that need not be items."""
-        query = self._some_model.read(as_table(x))
-        return np.asarray(self._labelled.means(query).argmax(axis=1))
+        if self._labelled.votes is not None:
+            mean, _, probabilities = self.predictive(x)
+            return most_probable(probabilities, mean)
+        return best_class(self._labelled.means(self._some_model.read(as_table(x))))
 
     def tune(self, *, on_step: Callable[[], object] = lambda: None) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing.
@@ -335,8 +346,9 @@ class OnlineLearner:
     ) -> "OnlineLearner":
         """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
 
-        With `train`, hyperparameters are found, and with kernel="auto" the kernel is chosen again if labels have
-        doubled since it was chosen last. `on_step` is called now and then; what it raises ends the work.
+        With `train`, hyperparameters are found, and with kernel="auto" or model="auto" the kernel or the model is
+        chosen again if labels have doubled since it was chosen last. `on_step` is called now and then; what it raises
+        ends the work.
 
         >>> old = OnlineLearner(Settings(kernel="auto"), ["a", "b"])
         >>> x = np.array([[0.9, 0.1], [0.2, 0.8]])
@@ -345,16 +357,20 @@ class OnlineLearner:
         [[0.95, -0.95], [0.62, -0.62]]
         """
         x = as_table(x)
-        parameters, choice = labelling.parameters, None
-        if train and settings.kernel == "auto":
+        parameters, choice, model_choice = labelling.parameters, None, None
+        if train and "auto" in (settings.kernel, settings.model):
             nodes = Nodes(labelling.classes, labelling.parents)
             number = {name: number for number, name in enumerate(nodes.classes)}  # label regression knows no tree
             labels = {item: number[name] for item, name in labelling.labels.items() if name in number}
             numbers = np.array(list(labels.values()), dtype=np.int64)
-            parameters, choice = chosen(settings, parameters, x, list(labels), numbers, len(number))
-            on_step()
+            known = x, list(labels), numbers, len(number)
+            if settings.kernel == "auto":
+                parameters, choice = chosen(settings, parameters, *known)
+                on_step()
+            if settings.model == "auto":
+                parameters, model_choice = compared(settings, parameters, *known, on_step)
         learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents, engine=engine)
-        learner._choice = choice
+        learner._choice, learner._model_choice = choice, model_choice
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.doubts, refresh=not train)
         learner._record, learner.version = labelling.record, labelling.version + 1
@@ -413,6 +429,10 @@ class OnlineLearner:
             self._labelled.rounds,
             self._some_model.hyperparameters,
             self._choice,
+            self._some_model.model,
+            self._model_choice,
+            self._labelled.votes,
+            self._labelled.is_outgrown,
         )
 
     def _announce(self, names: Iterable[str]) -> None:

@@ -11,9 +11,11 @@ from core import snapshot
 from core._types import Floats, Indices, Table
 from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
 from core.evidence import tune
+from core.forest import LabelledForest
 from core.histograms import Allocate, Chunked, Engine
 from core.labelling import Parameters, nothing
 from core.linalg import HistogramOperator, Operator
+from core.model_choice import ModelChoice, choose_model, least_labels
 from core.posterior import LabelledPool, LocalParts, Parts, PoolPosterior
 from core.posterior.parts import Checked, Coding
 from core.questions import AnyPool
@@ -35,6 +37,7 @@ class PoolModel:
     reader: Reader
     width: int
     labelled: AnyPool
+    compared_at: int = 0  # labels that the model was chosen on, where the settings leave that
     simplex: Floats | None = None  # of the last search
 
     @classmethod
@@ -63,7 +66,9 @@ class PoolModel:
         reader = plain.reader(x)
         if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
-        far = isinstance(x, Chunked) and x.engine is not None and plain.lives_in_parts and settings.lives_in_parts
+        forest = (parameters.model or settings.model) == "forest"
+        in_parts = plain.lives_in_parts and settings.lives_in_parts and not forest
+        far = isinstance(x, Chunked) and x.engine is not None and in_parts
         operator = plain.operator(x, reader, allocate, rows=not far)
         noises = [float(settings.noise)]
         if parameters.theta is not None:
@@ -75,16 +80,29 @@ class PoolModel:
         operator.check(rows)
         if settings.likelihood == "softmax":
             labelled = LabelledSoftmax.begin(operator, rows, tree, noises, settings.max_memory)
+        elif forest:
+            trees, grown_at = parameters.trees, parameters.grown_at
+            labelled = LabelledForest.begin(plain, operator, rows, noises[0], tree.n_classes, trees, grown_at)
         else:
             parts = _coded(reader.coded(x), operator) if far else LocalParts.of(rows)
-            model = replace(plain, noise=noises[0]).model(operator.only(nothing()), nothing(), tree.n_classes)
+            model = replace(plain, noise=noises[0]).regression(operator.only(nothing()), nothing(), tree.n_classes)
             labelled = LabelledPool(model, PoolPosterior(model.posterior, parts))
-        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled)
+        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled, parameters.compared_at)
+
+    @property
+    def model(self) -> str:
+        """The one in use: gp or forest."""
+        return "forest" if isinstance(self.labelled, LabelledForest) else "gp"
 
     @property
     def parameters(self) -> Parameters:
         """What training found so far."""
-        return Parameters(self.kernel, self.decided_at, tuple(self.hyperparameters.values()))
+        found = Parameters(self.kernel, self.decided_at, tuple(self.hyperparameters.values()))
+        if self.settings.model == "auto":
+            found = replace(found, model=self.model, compared_at=self.compared_at)
+        if isinstance(self.labelled, LabelledForest):
+            found = replace(found, trees=self.labelled.grown, grown_at=self.labelled.grown_at)
+        return found
 
     @property
     def hyperparameters(self) -> dict[str, float]:
@@ -102,7 +120,7 @@ class PoolModel:
         labelled = self.labelled
         if len(np.unique(labelled.numbers)) < 2 or len(labelled.numbers) < LEAST_LABELS:
             return False
-        if isinstance(labelled, LabelledSoftmax):
+        if not isinstance(labelled, LabelledPool):
             return labelled.tune(self.settings.tune_weights, on_step)
         criterion = self.settings.tune
         found = tune(
@@ -132,6 +150,7 @@ class PoolModel:
             "kernel": np.array(self.kernel or ""),
             "decided_at": np.array(self.decided_at),
             "width": np.array(self.width),
+            "compared_at": np.array(self.compared_at),
         }
 
     @classmethod
@@ -144,9 +163,12 @@ class PoolModel:
         labelled: AnyPool
         if settings.likelihood == "softmax":
             labelled, reader = snapshot.load_softmax(plain, state, tree, allocate)
+        elif "tree_sizes" in state:
+            labelled, reader = snapshot.load_forest(plain, state, tree.n_classes, allocate)
         else:
             labelled, reader = snapshot.load(plain, state, tree.n_classes, allocate)
-        return cls(settings, kernel, int(state["decided_at"]), reader, int(state["width"]), labelled)
+        decided_at, width, compared_at = (int(state[name]) for name in ("decided_at", "width", "compared_at"))
+        return cls(settings, kernel, decided_at, reader, width, labelled, compared_at)
 
 
 def chosen(
@@ -159,7 +181,28 @@ def chosen(
     choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0])
     noise = choice.noise if settings.likelihood == "gaussian" else _mild_noise(choice, known)
     theta = (*map(float, choice.kernel.theta), noise)
-    return Parameters(choice.name, len(labels), theta), choice
+    same = parameters if choice.name == parameters.kernel else replace(parameters, trees=(), grown_at=0)
+    return replace(same, kernel=choice.name, decided_at=len(labels), theta=theta), choice
+
+
+def compared(
+    settings: Settings,
+    parameters: Parameters,
+    x: Table,
+    items: list[int],
+    labels: Indices,
+    n_classes: int,
+    on_step: Callable[[], object],
+) -> tuple[Parameters, ModelChoice | None]:
+    """The model by the labelled items of x, if there are enough of them and twice as many as the last time."""
+    if len(np.unique(labels)) < 2 or len(labels) < max(least_labels(settings), 2 * parameters.compared_at):
+        return parameters, None
+    kernel = parameters.kernel or (first_kernel(settings, x) if settings.kernel == "auto" else None)
+    known = Reader(histograms=False, complement=None).check(x[items])
+    choice = choose_model(_plain(settings, kernel), known, labels, n_classes, parameters.model, on_step)
+    if choice.name != parameters.model:
+        parameters = replace(parameters, trees=(), grown_at=0)
+    return replace(parameters, model=choice.name, compared_at=len(labels)), choice
 
 
 def _mild_noise(choice: Choice, x: Table) -> float:

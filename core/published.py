@@ -11,7 +11,9 @@ from scipy.special import softmax
 
 from core._types import Floats, Indices
 from core.choice import Choice
-from core.labelling import TrackRecord, best_class
+from core.forest import Votes
+from core.labelling import TrackRecord, best_class, most_probable
+from core.model_choice import ModelChoice
 from core.nodes import Nodes
 from core.posterior import Part, Parts, one_vs_all, probit
 from core.posterior.parts import best_classes, means_of, variances_of, whole
@@ -29,6 +31,19 @@ def class_probabilities(likelihood: Likelihood, means: Floats, variances: Floats
     return probit(means, variances) if likelihood == "gaussian" else np.asarray(softmax(means, axis=1))
 
 
+def doubt(probabilities: Floats) -> Floats:
+    """The probability that the most probable class is wrong, of each row."""
+    return np.asarray(np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0))
+
+
+def predicted_classes(pool: Parts, votes: Votes | None, items: Indices | None = None) -> Indices:
+    """The most probable class of some items, or of all: that of the largest mean, unless trees vote."""
+    if votes is None:
+        return whole(pool.collect(best_classes)) if items is None else best_class(pool.take(items).mean)
+    some = np.arange(len(pool)) if items is None else items
+    return most_probable(votes.probabilities(some), pool.take(some).mean)
+
+
 @dataclass(frozen=True)
 class _Uncertainty:
     """A look at a part: the probability that the predicted class is wrong, of each item."""
@@ -37,8 +52,7 @@ class _Uncertainty:
     noise: float
 
     def __call__(self, _: int, part: Part) -> Floats:
-        probabilities = class_probabilities(self.likelihood, part.mean, part.variance + self.noise)
-        return np.asarray(np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0))
+        return doubt(class_probabilities(self.likelihood, part.mean, part.variance + self.noise))
 
 
 def _fixed(array: NDArray[Any]) -> NDArray[Any]:
@@ -57,11 +71,19 @@ class LeftOut:
     means: Floats  # n x M
     variances: Floats  # n, of the targets
     likelihood: Likelihood
+    averaged: Floats | None = None  # n x M, probabilities averaged over trees
 
     @property
     def probabilities(self) -> Floats:
         """Of each class, n x M."""
+        if self.averaged is not None:
+            return self.averaged
         return class_probabilities(self.likelihood, self.means, self.variances)
+
+    @property
+    def predicted(self) -> Indices:
+        """The class that the others tell, n."""
+        return best_class(self.means) if self.averaged is None else most_probable(self.averaged, self.means)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +103,10 @@ class Published:
     rounds: int  # of conjugate gradients, if it is the iterative one
     hyperparameters: Mapping[str, float]  # kernel parameters and noise
     choice: Choice | None  # with kernel="auto", how the kernel was chosen
+    model: str = "gp"  # or forest
+    model_choice: ModelChoice | None = None  # with model="auto", how it was chosen
+    votes: Votes | None = None  # of the trees of a forest: probabilities are their average
+    is_outgrown: bool = False  # whether a leaf of a forest has become too large
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -111,13 +137,17 @@ class Published:
         """Names of the classes that items are one of, M."""
         return self.nodes.classes
 
-    @property
+    @cached_property
     def probabilities(self) -> Floats:
         """Of each item and class."""
+        if self.votes is not None:
+            return self.votes.probabilities(np.arange(len(self.mean)))
         return class_probabilities(self.likelihood, self.mean, self.variance + self.noise)
 
     def probabilities_of(self, items: Indices) -> Floats:
         """Of some items and each class."""
+        if self.votes is not None:
+            return self.votes.probabilities(items)
         mean, variance = self.moments(items)
         return class_probabilities(self.likelihood, mean, variance + self.noise)
 
@@ -130,11 +160,17 @@ class Published:
     @property
     def predicted(self) -> Indices:
         """The most probable class of each item."""
-        return whole(self.pool.collect(best_classes))
+        return predicted_classes(self.pool, self.votes)
+
+    def predicted_of(self, items: Indices) -> Indices:
+        """The most probable class of some items."""
+        return predicted_classes(self.pool, self.votes, items)
 
     @cached_property
     def uncertainty(self) -> Floats:
         """The probability that the predicted class of each item is wrong; items."""
+        if self.votes is not None:
+            return doubt(self.probabilities)
         return whole(self.pool.collect(_Uncertainty(self.likelihood, self.noise)))
 
     @cached_property
@@ -148,6 +184,9 @@ class Published:
         """
         items = np.flatnonzero(self.labels >= 0)
         labels, noise, (mean, variance) = self.labels[items], self.noises[items], self.moments(items)
+        if self.votes is not None:
+            means, variances, averaged = self.votes.left_out(items, labels, noise)
+            return LeftOut(items, labels, means, variances, self.likelihood, averaged)
         share = np.clip(1.0 - variance / noise, LEAST_SHARE, 1.0)
         if self.likelihood == "gaussian":
             targets = one_vs_all(labels, len(self.classes))
@@ -162,7 +201,7 @@ class Published:
         """Whether to go on or stop, from four sides."""
         known, left_out = self.tells_classes_apart, self.left_out
         return advice(
-            self.nodes.tree.covers(left_out.labels, best_class(left_out.means)),
+            self.nodes.tree.covers(left_out.labels, left_out.predicted),
             self.record,
             self.predicted if known else self.labels[:0],
             self.uncertainty if known else self.noises[:0],

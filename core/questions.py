@@ -1,19 +1,21 @@
 """Which items to ask about next, over a labelled pool."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats, Indices
-from core.posterior import LabelledPool
-from core.posterior.parts import for_items, taken
+from core.forest import ForestPool, LabelledForest
+from core.posterior import LabelledPool, taken
+from core.posterior.parts import for_items
 from core.queries import STRATEGIES, Ask, Candidates, FirstLook, Near, Pick, PoolState, SoftmaxPool, choose, pick
 from core.softmax import LabelledSoftmax
 
-AnyPool = LabelledPool | LabelledSoftmax
+AnyPool = LabelledPool | LabelledSoftmax | LabelledForest
 
 REFERENCE_ROWS = 256  # of the pool, for strategies that look at it as a whole
 
@@ -49,7 +51,9 @@ def ask(
 
 def pool_state(labelled: AnyPool, items: Indices) -> PoolState:
     """What strategies look at, for these items."""
-    state = SoftmaxPool if isinstance(labelled, LabelledSoftmax) else PoolState
+    state: Callable[..., PoolState] = SoftmaxPool if isinstance(labelled, LabelledSoftmax) else PoolState
+    if labelled.votes is not None:
+        state = partial(ForestPool, shares=labelled.votes.probabilities)
     return state(
         labelled.mean[items],
         labelled.variance[items],

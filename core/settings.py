@@ -35,6 +35,7 @@ from core.softmax import ClassTree, SoftmaxClasses
 KernelName = Literal["hik", "rbf", "linear"]
 KernelRule = KernelName | Literal["auto"]
 Likelihood = Literal["gaussian", "softmax"]
+ModelRule = Literal["gp", "forest", "auto"]
 TuneRule = CriterionName | Literal["cv"] | None
 
 
@@ -106,11 +107,14 @@ class Settings:
     l2: float = 0.0
     likelihood: Likelihood = "gaussian"
     tree: Mapping[Any, Any] | None = None
+    model: ModelRule = "gp"
+    n_trees: int = 10
+    leaf_size: int = 500
 
     @property
     def lives_in_parts(self) -> bool:
-        """Whether a pool under these settings may be in parts: dense vectors and softmax fits are in one place."""
-        return self.kernel in ("hik", "auto") and self.likelihood == "gaussian"
+        """Whether a pool under these settings may be in parts: dense vectors, softmax and forests are in one place."""
+        return self.kernel in ("hik", "auto") and self.likelihood == "gaussian" and self.model != "forest"
 
     def check(self) -> None:
         """Raise a ValueError for what does not fit."""
@@ -119,6 +123,7 @@ class Settings:
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
         check_choice("likelihood", self.likelihood, get_args(Likelihood))
         self._check_likelihood()
+        self._check_model()
         for name in ("complement", "split", "balance", "tune_weights"):
             check_choice(name, getattr(self, name), (False, True))
         for name in ("eta", "noise", "max_memory"):
@@ -156,6 +161,24 @@ class Settings:
         if self.tree is not None and not isinstance(self.tree, Mapping):
             raise ValueError(f"tree must give the parent of each node, {{name: parent}}; got {self.tree!r}")
 
+    def _check_model(self) -> None:
+        check_choice("model", self.model, get_args(ModelRule))
+        for name in ("n_trees", "leaf_size"):
+            check_number(name, getattr(self, name), positive=True)
+            if getattr(self, name) != int(getattr(self, name)):
+                raise ValueError(f"{name} must be a whole number; got {getattr(self, name)!r}")
+        if self.model == "gp":
+            return
+        if self.likelihood != "gaussian":
+            raise ValueError(
+                f'model={self.model!r} needs likelihood="gaussian": the leaves of a forest are label regressions'
+            )
+        if self.balance or self.posterior != "auto" or self.l1 or self.l2 or self.tune not in (None, "loo"):
+            raise ValueError(
+                f'model={self.model!r} needs tune="loo" and posterior="auto", and knows no balance, l1 or l2: '
+                'change these, or choose model="gp"'
+            )
+
     def reader(self, x: Table) -> Reader:
         """For checked first rows: the scale of complements is theirs."""
         sparse = self.kernel == "linear" and self.likelihood == "softmax"
@@ -188,7 +211,7 @@ class Settings:
         stored = self.likelihood == "softmax" and 8 * x.shape[0] ** 2 <= self.max_memory
         return (StoredOperator if stored else DenseOperator)(dense(x), kernel)
 
-    def model(self, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
+    def regression(self, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
         """Of an operator and the class numbers of its rows."""
         return LabelRegression(
             operator,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.forest import LabelledForest
 from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import DenseKernel, IntersectionKernel, LinearKernel, RBFKernel, group_weights
 from core.linalg import DenseOperator, HistogramOperator, Operator
@@ -13,15 +14,15 @@ from core.posterior import LabelledPool, LocalParts, Part, PoolPosterior
 from core.settings import Reader, Settings
 from core.softmax import ClassTree, LabelledSoftmax
 
+AnyPool = LabelledPool | LabelledSoftmax | LabelledForest
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def dump(labelled: LabelledPool | LabelledSoftmax, reader: Reader, *, warm: bool) -> dict[str, NDArray[Any]]:
+def dump(labelled: AnyPool, reader: Reader, *, warm: bool) -> dict[str, NDArray[Any]]:
     """All arrays of a labelled pool, and what is needed to read more items; `warm` with what a fit may start from."""
-    start = {"weights": labelled.model.weights} if warm and isinstance(labelled, LabelledSoftmax) else {}
     return {
         **_dump_rows(labelled.operator, labelled.all_rows, reader),
-        **start,
+        **labelled.keepsakes(warm=warm),
         "learnt": np.array(labelled.learnt, dtype=np.int64),
         "labels": labelled.numbers,
         "factors": labelled.factors,
@@ -36,7 +37,7 @@ def load(
 ) -> tuple[LabelledPool, Reader]:
     """What `dump` was given, under the settings it had: the posterior solved from scratch, the pool as it was."""
     operator, rows, reader = _load_rows(settings, arrays, allocate)
-    model = settings.model(operator.only(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int64), n_classes)
+    model = settings.regression(operator.only(np.empty(0, dtype=np.int64)), np.empty(0, dtype=np.int64), n_classes)
     model.noise = float(arrays["theta"][-1])
     model.operator = operator.only(arrays["learnt"])
     model.labels, model.factors = arrays["labels"], arrays["factors"]
@@ -54,6 +55,16 @@ def load_softmax(
     none = CodedRows.empty(rows.lineage) if isinstance(rows, CodedRows) else rows[:0]
     labelled = LabelledSoftmax.begin(operator, none, tree, noises, settings.max_memory)
     labelled.take_up(rows, arrays)
+    return labelled, reader
+
+
+def load_forest(
+    settings: Settings, arrays: Arrays, n_classes: int, allocate: Allocate = np.empty
+) -> tuple[LabelledForest, Reader]:
+    """The same with a forest; models are solved when they are needed."""
+    operator, rows, reader = _load_rows(settings, arrays, allocate)
+    labelled = LabelledForest.of(settings, operator, rows, float(arrays["theta"][-1]), n_classes)
+    labelled.take_up(arrays)
     return labelled, reader
 
 

@@ -66,8 +66,8 @@ class ChooseBest(Task):
         known = [item for item in items if learner is not None and item < len(learner)]
         thought: dict[int, dict[str, Any]] = {}
         if learner is not None and known and len(np.unique(learner.labels[learner.labels >= 0])) > 1:
-            mean, variance = learner.moments_of(np.array(known))
-            found = predictions(learner.nodes, learner.probabilities(mean, variance), mean, variance)
+            model, numbers = learner.publish(), np.array(known)
+            found = predictions(model.nodes, model.probabilities_of(numbers), *model.moments(numbers))
             thought = {item: told(self.config, one) for item, one in zip(known, found, strict=True)}
         entries = in_order([thought.get(item, NOTHING_LEARNT) for item in items])
         drawn = [pick.explored or pick.strategy == "random" for pick in picks]

@@ -200,7 +200,6 @@ def predicted_class(project: Project, item: int) -> int | None:
     if model is None or item >= len(model) or project.view.n_seen < 2:
         return None
     try:
-        mean, _ = model.moments(np.array([item]))
+        return project.classes.number(model.classes[int(model.predicted_of(np.array([item]))[0])])
     except ClusterLost:  # the label is what counts
         return None
-    return project.classes.number(model.classes[int(mean.argmax())])

@@ -124,7 +124,7 @@ def _shown(row: Any, classes: Sequence[Any], encoder: Any) -> dict[str, Any]:
 
 def _check(settings: ProjectSettings) -> None:
     try:
-        learner_settings(settings.model())
+        learner_settings(settings.model_parts())
         if settings.encoder_options:
             check_options(settings.encoder, settings.encoder_options)
     except ValueError as error:

@@ -32,7 +32,9 @@ class ExplainItem(Task):
         if learner is None or item >= len(learner):
             raise Conflict("the model does not know this item yet")
         classes = list(learner.classes) if learner.n_seen > 1 else []
-        self.answer = classes, learner.moments_of(np.array([item]))[0][0], learner.contributions(item)
+        this = np.array([item])
+        best = int(learner.predicted(this)[0]) if classes else 0
+        self.answer = classes, best, learner.moments_of(this)[0][0], learner.contributions(item)
 
 
 def column_names(database: Database, project_id: str) -> list[str] | None:
@@ -42,7 +44,11 @@ def column_names(database: Database, project_id: str) -> list[str] | None:
 
 
 def explained(
-    classes: Sequence[str], mean: Floats, found: Contributions | None, names: Sequence[str] | None = None
+    classes: Sequence[str],
+    best: int,
+    mean: Floats,
+    found: Contributions | None,
+    names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """The parts that weigh most in the lead of the predicted class over the next one.
 
@@ -50,7 +56,6 @@ def explained(
     """
     if len(classes) < 2:
         return {"label": None, "against": None, "lead": None, "constant": None, "rest": None, "parts": []}
-    best = int(mean.argmax())
     second = int(np.where(np.arange(len(mean)) == best, -np.inf, mean).argmax())
     answer = {"label": classes[best], "against": classes[second], "lead": float(mean[best] - mean[second])}
     if found is None:

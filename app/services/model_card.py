@@ -14,7 +14,7 @@ from app.services.class_book import ClassBook
 from app.services.insights import class_counts, curve
 from app.services.project import View
 from app.services.project_settings import ProjectSettings
-from app.services.reports import Report, advice
+from app.services.reports import Report, advice, model_note
 from core import Published
 from core.stopping import ENOUGH
 
@@ -32,6 +32,7 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
         training = jobs.last_training(connection, project_id)
         points = curve(connection, project_id, classes, view.model)
         kernel = _kernel(connection, project_id, project["settings"], encoder, view.model)
+        model = _model(connection, project_id, ProjectSettings.model_validate(project["settings"]), view.model)
         agreement, annotators = report.agreement(), report.annotators()
     counts = class_counts(classes.active(), view.model)
     return {
@@ -42,6 +43,7 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
         "classes": counts,
         "encoder": encoder,
         "likelihood": project["settings"]["likelihood"],
+        "model": model,
         "kernel": kernel,
         "solver": view.model.solver if view.model is not None else None,
         "hyperparameters": dict(view.model.hyperparameters) if view.model is not None else {},
@@ -64,7 +66,7 @@ def _kernel(
 ) -> dict[str, Any] | None:
     if model is None:
         return None
-    rule = ProjectSettings.model_validate(settings).model(encoder["kind"] if encoder else None)["kernel"]
+    rule = ProjectSettings.model_validate(settings).model_parts(encoder["kind"] if encoder else None)["kernel"]
     if rule != "auto":
         why = "it is the one that the settings of the project name"
         return {"name": model.kernel, "why": why if settings["kernel"] else "it is the one for what the encoder makes"}
@@ -72,6 +74,19 @@ def _kernel(
     if told and told[0].startswith(f"{model.kernel}:"):
         return {"name": model.kernel, "why": told[0]}
     return {"name": model.kernel, "why": "it can read these items; labels have not been compared by other kernels yet"}
+
+
+def _model(
+    connection: Connection, project_id: str, settings: ProjectSettings, model: Published | None
+) -> dict[str, Any] | None:
+    if model is None:
+        return None
+    if settings.model != "auto":
+        return {"name": model.model, "why": "it is the one that the settings of the project name"}
+    stored = jobs.reports(connection, project_id, LOOK_BACK)
+    told = [report["model_choice"] for report in stored if "model_choice" in report]
+    why = told[0] if told and told[0].startswith(f"{model.model}:") else model_note(settings, model)
+    return {"name": model.model, "why": why}
 
 
 def _channels(encoder: dict[str, Any] | None, model: Published | None) -> list[dict[str, Any]]:
@@ -88,7 +103,7 @@ def _confusion(view: View) -> dict[str, dict[str, int]]:
     model = view.model
     if model is None or not model.tells_classes_apart:
         return {}
-    guesses, labels = model.left_out.means.argmax(axis=1), model.left_out.labels
+    guesses, labels = model.left_out.predicted, model.left_out.labels
     table: dict[str, dict[str, int]] = {}
     pairs, counts = np.unique(np.stack([labels, guesses]), axis=1, return_counts=True)
     for label, guess, count in zip(*pairs.tolist(), counts.tolist(), strict=True):

@@ -78,5 +78,5 @@ def _guesses(model: Published, items: Indices) -> list[tuple[str | None, float]]
         return [(None, 1.0)] * len(items)
     probabilities = model.probabilities_of(items)
     doubts = np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0).tolist()
-    predicted = model.moments(items)[0].argmax(axis=1).tolist()
+    predicted = model.predicted_of(items).tolist()
     return [(model.classes[number], doubt) for number, doubt in zip(predicted, doubts, strict=True)]

@@ -11,6 +11,7 @@ from app.services.problems import Conflict, Invalid, NotFound
 from app.services.project import Project, View
 from app.services.turns import Task
 from core._types import Floats, Table
+from core.labelling import most_probable
 from core.nodes import Nodes
 
 
@@ -27,7 +28,7 @@ class PredictRows(Task):
         if learner is None or not len(learner) or not learner.classes:
             raise Conflict("there is no model yet: it needs items and classes")
         try:
-            mean, variance = learner.moments(self.table)
+            mean, variance, probabilities = learner.predictive(self.table)
         except ValueError as error:
             raise Invalid(f"these rows cannot be predicted: {error}") from error
         if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
@@ -35,7 +36,7 @@ class PredictRows(Task):
         self.answer = {
             "model_version": self.project.version,
             "degraded": self.project.degraded is not None,
-            "predictions": predictions(learner.nodes, learner.probabilities(mean, variance), mean, variance),
+            "predictions": predictions(learner.nodes, probabilities, mean, variance),
         }
 
 
@@ -69,6 +70,7 @@ def predictions(nodes: Nodes, probabilities: Floats, mean: Floats, variance: Flo
     """For each row: the best class, all probabilities and means, and the variance; and what a tree tells."""
     classes, inner, tree = nodes.classes, nodes.names[len(nodes.classes) :], nodes.tree
     above = tree.to_nodes(probabilities)[:, len(classes) :]
+    likeliest = most_probable(probabilities, mean).tolist()
     return [
         {
             "label": classes[best],
@@ -79,8 +81,8 @@ def predictions(nodes: Nodes, probabilities: Floats, mean: Floats, variance: Flo
             "variance": v,
         }
         for best, near, p, q, m, v in zip(
-            mean.argmax(axis=1).tolist(),
-            tree.decide(probabilities, "tree").tolist() if inner else mean.argmax(axis=1).tolist(),
+            likeliest,
+            tree.decide(probabilities, "tree").tolist() if inner else likeliest,
             probabilities.tolist(),
             above.tolist(),
             mean.tolist(),

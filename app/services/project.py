@@ -150,8 +150,8 @@ class Project:
     def model(self) -> dict[str, Any]:
         """What the learner is to be made of."""
         if self.encoder is None:
-            return self.settings.model()
-        return self.settings.model(self.encoder.kind, self.encoder.columns, self.encoder.description["levels"])
+            return self.settings.model_parts()
+        return self.settings.model_parts(self.encoder.kind, self.encoder.columns, self.encoder.description["levels"])
 
     def add_key(self, key: str, batch: int) -> int:
         """The number of a new item."""

@@ -32,6 +32,16 @@ class ModelSettings(Known):
 
     model_config = ConfigDict(frozen=True)
 
+    model: Literal["gp", "forest", "auto"] = Field(
+        "gp",
+        description="gp is one Gaussian process over all labels; forest grows decision trees and has one in every "
+        "leaf, for interactions between columns and for very many labels; auto compares both by held-out labels in "
+        "the background and says which won. A forest needs likelihood gaussian",
+    )
+    n_trees: Annotated[int, Field(ge=1, le=100)] = Field(10, description="trees of a forest, which are averaged")
+    leaf_size: Annotated[int, Field(ge=10, le=100_000)] = Field(
+        500, description="labels up to which a leaf of a forest is not split; with fewer, a forest is one model"
+    )
     likelihood: Literal["gaussian", "softmax"] = Field(
         "gaussian",
         description="gaussian learns each label exactly in milliseconds; softmax gives calibrated probabilities and "
@@ -91,14 +101,14 @@ class ProjectSettings(ModelSettings):
         "auto", description="train in the background when labels have grown by half"
     )
 
-    def model(
+    def model_parts(
         self, kind: str | None = None, channels: Sequence[int] = (), levels: int | Literal["auto"] = "auto"
     ) -> dict[str, Any]:
         """What the model is made of: with the columns of each channel, where an encoder of this kind makes them.
 
         `levels` are what such features need, unless the owner of the project says something else.
 
-        >>> ProjectSettings().model()["kernel"], ProjectSettings().model("text", [3, 2])["kernel"]
+        >>> ProjectSettings().model_parts()["kernel"], ProjectSettings().model_parts("text", [3, 2])["kernel"]
         ('auto', 'hik')
         """
         model = self.model_dump(include=set(ModelSettings.model_fields))
@@ -114,7 +124,7 @@ def learner_settings(model: dict[str, Any]) -> Settings:
 
     Channels have a weight each, which training learns.
 
-    >>> learner_settings(ProjectSettings().model("text", [3, 2])).groups.tolist()
+    >>> learner_settings(ProjectSettings().model_parts("text", [3, 2])).groups.tolist()
     [0, 0, 0, 1, 1]
     """
     options = dict(model)

@@ -19,6 +19,7 @@ from app.services.problems import NotFound
 from app.services.project import Project, View, event_of
 from app.services.project_settings import ProjectSettings
 from app.services.turns import Task
+from core import Published
 
 NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
 EXPORT_FIELDS = ("key", "label", "votes", "doubt", "unsure")
@@ -228,6 +229,17 @@ def advice(view: View) -> list[dict[str, Any]]:
     return [asdict(one) for one in view.model.advice()] if view.model is not None else []
 
 
+def model_note(settings: ProjectSettings, model: Published) -> str:
+    """The model in use, and why or how far."""
+    if model.model_choice is not None:
+        return str(model.model_choice)
+    if settings.model == "auto" and model.model == "gp" and (model.labels >= 0).sum() < 2 * settings.leaf_size:
+        return f"gp: a forest is compared with it from {2 * settings.leaf_size} labels on"
+    if model.model == "forest" and model.votes is None:
+        return f"forest: one leaf until a training on more than {settings.leaf_size} labels"
+    return model.model
+
+
 class DescribeModel(Task):
     """The model, between two turns."""
 
@@ -245,6 +257,7 @@ class DescribeModel(Task):
             "version": project.version,
             "degraded": project.degraded,
             "likelihood": project.settings.likelihood,
+            "model": None,
             "solver": None,
             "kernel": None,
             "hyperparameters": {},
@@ -256,6 +269,7 @@ class DescribeModel(Task):
         }
         if model is not None:
             self.answer |= {
+                "model": model_note(project.settings, model),
                 "solver": model.solver,
                 "kernel": str(model.choice or model.kernel),
                 "hyperparameters": dict(model.hyperparameters),

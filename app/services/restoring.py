@@ -2,6 +2,7 @@
 
 import logging
 import os
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from core.labelling import TrackRecord
 log = logging.getLogger(__name__)
 
 FORMAT = 2
+OLDEST = {"likelihood": "gaussian", "model": "gp", "n_trees": 10, "leaf_size": 500}
 
 
 def restore_model(project: Project, folder: Path) -> None:
@@ -43,8 +45,8 @@ def build(project: Project, training: Any) -> OnlineLearner:
     parameters, first = Parameters(), next(iter(batches(project, 0)))[1]
     if training is not None:
         first = training.at_item
-        # Trainings from before there was a choice were gaussian.
-        if {"likelihood": "gaussian"} | training.parameters["model"] == project.model():
+        # Trainings from before there was a choice have the first of all.
+        if OLDEST | training.parameters["model"] == project.model():
             parameters = parameters_of(training.parameters)
     nodes, record = project.classes.nodes(), TrackRecord(project.foretold())
     labelling = Labelling(nodes.given, parameters=parameters, record=record, parents=nodes.parents)
@@ -68,7 +70,11 @@ def last_training(project: Project) -> Any:
 def parameters_of(stored: dict[str, Any]) -> Parameters:
     """From what `stored_parameters` gave."""
     theta = stored["theta"]
-    return Parameters(stored["kernel"], stored["decided_at"], None if theta is None else tuple(theta))
+    found = Parameters(stored["kernel"], stored["decided_at"], None if theta is None else tuple(theta))
+    if "forest" not in stored:  # a training from before there were any
+        return found
+    trees = tuple(tuple(tuple(part) for part in tree) for tree in stored["forest"]["trees"])
+    return replace(found, **stored["forest"] | {"trees": trees})
 
 
 def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> dict[str, Any]:
@@ -79,6 +85,12 @@ def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> 
         "kernel": parameters.kernel,
         "decided_at": parameters.decided_at,
         "theta": theta,
+        "forest": {
+            "model": parameters.model,
+            "compared_at": parameters.compared_at,
+            "trees": parameters.trees,
+            "grown_at": parameters.grown_at,
+        },
     }
 
 

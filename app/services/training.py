@@ -87,9 +87,10 @@ class PutInPlace(Task):
         if self.material.model != self.project.model():
             raise Outdated("the settings were changed during the training")
         report: dict[str, Any] = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
-        choice = self.learner.publish().choice
-        if choice is not None:
-            report["choice"] = str(choice)
+        model = self.learner.publish()
+        for name, choice in (("choice", model.choice), ("model_choice", model.model_choice)):
+            if choice is not None:
+                report[name] = str(choice)
         parameters = self.learner.labelling().parameters
         row = {
             "project_id": self.project.id,
@@ -100,7 +101,8 @@ class PutInPlace(Task):
             "created_at": now(),
         }
         self._training_id = jobs.add_training(connection, row)
-        self.answer = report | {"parameters": asdict(parameters)}
+        shown = asdict(parameters) | {"trees": len(parameters.trees)}
+        self.answer = report | {"parameters": shown}
 
     def learn(self) -> None:
         """Catch up with the last few changes."""
@@ -165,10 +167,14 @@ def _check_classes(learner: OnlineLearner, nodes: Nodes) -> None:
 
 
 def is_due(project: Project) -> bool:
-    """Whether labels have grown enough since the last training, or the model is broken, outdated or lacks items."""
+    """Whether labels have grown enough since the last training, or the model is broken, outdated or lacks items.
+
+    A leaf of a forest that has become too large is split by a training, too.
+    """
     view = project.view
     n_known = len(view.model) if view.model is not None else 0
     if project.broken is not None or n_known < view.n_items or project.is_outdated:
         return True
     grown = view.n_labels >= max(FIRST_TRAINING, GROWTH * project.trained_labels) and view.n_seen > 1
-    return grown and project.settings.retrain == "auto"
+    outgrown = view.model is not None and view.model.is_outgrown
+    return (grown or outgrown) and project.settings.retrain == "auto"

@@ -48,7 +48,7 @@ class Forest:
         self.leaves: list[dict[int, Leaf]] = []
         for tree in trees:
             nodes = tree.route(store.table)
-            leaves = {node: Leaf.of(rows, store) for node, rows in _groups(nodes)}
+            leaves = {node: Leaf.of(rows, store) for node, rows in groups(nodes)}
             nobody = np.empty(0, dtype=np.int64)
             self.leaves.append({int(node): leaves.get(int(node)) or Leaf.of(nobody, store) for node in tree.leaves})
         self._built: dict[Place, float] = {}  # bytes of the models that are there, the one used last at the end
@@ -97,7 +97,7 @@ class Forest:
         with self.all_or_nothing():
             self.store.append(x, labels)
             for t, tree in enumerate(self.trees):
-                for node, rows in _groups(tree.route(x)):
+                for node, rows in groups(tree.route(x)):
                     leaf = self.leaves[t][node] = replace(self.leaves[t][node])
                     large = len(leaf.members) + len(rows) > max(2 * self.theory.leaf_size, 2 * leaf.tried)
                     if large:  # too large to be solved before it is split
@@ -177,7 +177,7 @@ class Forest:
 
     def answers(self, t: int, x: Table, need: Need) -> Iterator[tuple[Indices, Answer]]:
         """What the leaves of one tree say: row numbers and the answer for them, leaf by leaf."""
-        for node, rows in _groups(self.trees[t].route(x)):
+        for node, rows in groups(self.trees[t].route(x)):
             leaf = self.leaves[t][node]
             for first in range(0, len(rows), BLOCK_ROWS):
                 some = rows[first : first + BLOCK_ROWS]
@@ -197,7 +197,7 @@ class Forest:
         self.trees = trees
         del self.leaves[t][node]
         self._note((t, node))
-        for new, rows in _groups(trees[t].route(x)):
+        for new, rows in groups(trees[t].route(x)):
             self.leaves[t][new] = Leaf.of(leaf.members[rows], self.store)
 
     def _change(self, change: Callable[[Leaf], Leaf]) -> None:
@@ -237,7 +237,7 @@ class Forest:
             raise
 
 
-def _groups(nodes: Indices) -> Iterator[tuple[int, Indices]]:
+def groups(nodes: Indices) -> Iterator[tuple[int, Indices]]:
     """Each node that occurs, with the rows that have it, ascending."""
     order = np.argsort(nodes, kind="stable")
     values, first = np.unique(nodes[order], return_index=True)

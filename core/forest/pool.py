@@ -1,6 +1,7 @@
 """A pool as query strategies see it, with a forest behind it."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,11 +17,11 @@ class ForestPool(PoolState):
     Items that share no leaf are independent a priori.
     """
 
-    shares: Floats  # m x M, probabilities averaged over the trees
+    shares: Callable[[Indices], Floats]  # probabilities of items, averaged over the trees
 
     @classmethod
     def of(cls, forest: Forest, pool: Table, rows: Indices, reference: Indices, labelled: Indices) -> "ForestPool":
-        """The items `rows` of a pool of checked rows; `reference` stands for all of it, `labelled` have labels."""
+        """The items `rows` (ascending) of a pool of checked rows; `reference` stands for it, `labelled` have labels."""
         known = forest.posterior(pool[rows])
         nodes = np.stack([tree.route(pool) for tree in forest.trees])
 
@@ -30,28 +31,15 @@ class ForestPool(PoolState):
         def kernel(a: Indices, b: Indices) -> Floats:
             return _average(forest, pool, nodes, a, b, posterior=False)
 
-        return cls(
-            known.mean,
-            known.variance,
-            forest.noise,
-            rows,
-            covariance,
-            kernel,
-            reference,
-            labelled,
-            known.probabilities,
-        )
+        def shares(items: Indices) -> Floats:
+            return known.probabilities[np.searchsorted(rows, items)]
+
+        return cls(known.mean, known.variance, forest.noise, rows, covariance, kernel, reference, labelled, shares)
 
     @property
     def probabilities(self) -> Floats:
         """Of the classes, m x M."""
-        return self.shares
-
-    def take(self, places: Indices) -> "ForestPool":
-        """The items at these places alone."""
-        taken = super().take(places)
-        assert isinstance(taken, ForestPool)
-        return replace(taken, shares=self.shares[places])
+        return self.shares(self.rows)
 
 
 def _average(forest: Forest, pool: Table, nodes: Indices, a: Indices, b: Indices, *, posterior: bool) -> Floats:

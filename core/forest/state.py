@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from core.forest.forest import Forest
 from core.forest.leaf import Theory
 from core.forest.rows import RowStore
-from core.forest.tree import Tree, TreeRule
+from core.forest.tree import NODE_ARRAYS, Tree, TreeRule
 from core.histograms import Complement
 from core.settings import Reader, Settings
 
 Arrays = Mapping[str, NDArray[Any]]
-NODE_ARRAYS = ("feature", "threshold", "left", "right")
 
 
 def dump(forest: Forest) -> dict[str, NDArray[Any]]:

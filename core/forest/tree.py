@@ -14,6 +14,8 @@ from core._types import Floats, Indices, Table
 
 TreeRule = Literal["extra", "random", "best"]
 BLOCK_ROWS = 1 << 16
+PlainTree = tuple[tuple[float, ...], ...]  # the arrays of a tree as plain numbers
+NODE_ARRAYS = ("feature", "threshold", "left", "right")
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -38,6 +40,18 @@ class Tree:
         """One leaf that holds everything."""
         return cls(np.full(1, -1), np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
+    @classmethod
+    def of(cls, plain: PlainTree) -> "Tree":
+        """From plain numbers."""
+        feature, threshold, left, right = plain
+        whole = (np.array(part, dtype=np.int64) for part in (left, right))
+        return cls(np.array(feature, dtype=np.int64), np.array(threshold, dtype=np.float64), *whole)
+
+    @property
+    def plain(self) -> PlainTree:
+        """As plain numbers, in the order of `NODE_ARRAYS`."""
+        return tuple(tuple(getattr(self, name).tolist()) for name in NODE_ARRAYS)
+
     @property
     def leaves(self) -> Indices:
         """The nodes that are leaves."""
@@ -47,14 +61,18 @@ class Tree:
         """The leaf of each row."""
         out = np.zeros(x.shape[0], dtype=np.int64)
         if len(self.feature) > 1:
+            feature = self.feature
+            if sp.issparse(x):  # a column that no node looks at need not be dense
+                used = np.unique(feature[feature >= 0])
+                x, feature = x[:, used], np.where(feature < 0, -1, np.searchsorted(used, feature))
             for first in range(0, len(out), BLOCK_ROWS):
                 part = slice(first, first + BLOCK_ROWS)
-                self._route(_single(x[part]), out[part])
+                self._route(_single(x[part]), feature, out[part])
         return out
 
-    def _route(self, x: NDArray[np.float32], out: Indices) -> None:
+    def _route(self, x: NDArray[np.float32], feature: Indices, out: Indices) -> None:
         over_slices(
-            lambda lo, hi: routing.route(x, self.feature, self.threshold, self.left, self.right, out, lo, hi),
+            lambda lo, hi: routing.route(x, feature, self.threshold, self.left, self.right, out, lo, hi),
             len(x),
             32 * len(x),
         )
@@ -76,6 +94,11 @@ class Tree:
             (self.left, other.left),
             (self.right, other.right),
         )
+
+
+def tree_rule(n_trees: int) -> TreeRule:
+    """Trees that differ if there are several; one alone is the paper's DT-GP."""
+    return "best" if n_trees == 1 else "extra"
 
 
 def grow(x: Table, labels: Indices, leaf_size: int, rule: TreeRule, seed: int) -> Tree:
@@ -105,6 +128,7 @@ def _single(x: Table, *, sparse: bool = False) -> Any:
     if sp.issparse(x):
         narrow = x.copy()
         narrow.data = _single(x.data[None])[0]
+        narrow.indices, narrow.indptr = narrow.indices.astype(np.int32), narrow.indptr.astype(np.int32)
         return narrow if sparse else narrow.toarray()
     if x.dtype != np.float32 and (x.min(initial=0.0) < -LARGEST or x.max(initial=0.0) > LARGEST):
         x = np.clip(x, -LARGEST, LARGEST)

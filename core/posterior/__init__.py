@@ -1,6 +1,6 @@
 """Three exact posteriors behind one protocol (design, section 3)."""
 
-from core.posterior.base import Posterior
+from core.posterior.base import Posterior, taken
 from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
@@ -33,4 +33,5 @@ __all__ = [
     "costs",
     "one_vs_all",
     "probit",
+    "taken",
 ]

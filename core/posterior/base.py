@@ -190,3 +190,8 @@ def between(query: Any, first: int, last: int) -> Any:
     if isinstance(query, CodedRows):
         return query.between(first, last)
     return query.take(np.arange(first, last)) if isinstance(query, RawRows) else query[first:last]
+
+
+def taken(query: Any, rows: Indices) -> Any:
+    """Rows of a query by number, in this order."""
+    return query.take(rows) if isinstance(query, CodedRows | RawRows) else query[rows]

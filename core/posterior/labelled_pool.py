@@ -6,6 +6,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core._types import Floats, Indices
 from core.histograms import RawRows
@@ -23,6 +24,9 @@ class LabelledPool:
 
     Training row i of `model` is the item `learnt[i]` of the pool.
     """
+
+    votes = None  # of trees: there are none
+    is_outgrown = False
 
     def __init__(self, model: LabelRegression, pool: PoolPosterior, learnt: list[int] | None = None) -> None:
         self.model = model
@@ -175,6 +179,10 @@ class LabelledPool:
         """Means (rows x M) and variances (rows) of rows that need not be items."""
         return self.model.posterior.means(query), self.model.posterior.variance(query)
 
+    def predictive(self, query: Any) -> tuple[Floats, Floats, Floats | None]:
+        """The same, and probabilities where they do not follow from these."""
+        return *self.moments(query), None
+
     def means(self, query: Any) -> Floats:
         """Of rows that need not be items, rows x M."""
         return self.model.posterior.means(query)
@@ -207,6 +215,10 @@ class LabelledPool:
         """The functions x -> prior covariance with each row of a query."""
         operator = self.model.operator
         return operator.difference(query, np.zeros((len(operator), len(query))))
+
+    def keepsakes(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        """Plain arrays of what labels and hyperparameters do not tell; `warm` with what a fit may start from."""
+        return {}
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ from core._parallel import over_slices
 from core._types import Floats, Indices, Table
 from core.histograms import CodedRows, LevelTable, code_rows, raw_rows
 from core.linalg import CodedTable, DensePredictor, HistogramOperator, LookupTable, Predictor
-from core.posterior.base import Size, Variances, between
+from core.posterior.base import Size, Variances, between, taken
 
 T = TypeVar("T")
 
@@ -252,11 +252,6 @@ def rows_of(parts: Parts) -> Any:
 
 def _rows(_: int, part: Part) -> Any:
     return part.rows
-
-
-def taken(rows: Any, places: Indices) -> Any:
-    """The rows at these places."""
-    return rows.take(places) if isinstance(rows, CodedRows) else rows[places]
 
 
 def joined_rows(rows: Any, others: Sequence[Any]) -> Any:

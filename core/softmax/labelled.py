@@ -38,6 +38,8 @@ class LabelledSoftmax:
 
     name = "softmax"
     rounds = 0
+    votes = None  # of trees: there are none
+    is_outgrown = False
     mean: Floats  # of all items, m x C
 
     def __init__(self, model: SoftmaxClasses, spread: LabelledPool, kernel: Kernel, noises: Sequence[float]) -> None:
@@ -223,6 +225,10 @@ class LabelledSoftmax:
         """Means and variances of rows that need not be items."""
         return self.means(query), self.spread.moments(query)[1]
 
+    def predictive(self, query: Any) -> tuple[Floats, Floats, Floats | None]:
+        """The same, and probabilities where they do not follow from these."""
+        return *self.moments(query), None
+
     def residual(self) -> float:
         """The relative gradient at which the fit ended, or how exact the variances are, if that is worse."""
         return max(self.model.solution.gradient, self.spread.residual())
@@ -238,6 +244,10 @@ class LabelledSoftmax:
     def kernel(self, rows: Indices, columns: Indices) -> Floats:
         """Prior covariance of items, rows x columns."""
         return self.spread.kernel(rows, columns)
+
+    def keepsakes(self, *, warm: bool) -> dict[str, NDArray[Any]]:
+        """Plain arrays of what labels and hyperparameters do not tell; `warm` with what a fit may start from."""
+        return {"weights": self.model.weights} if warm else {}
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:

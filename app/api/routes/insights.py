@@ -85,6 +85,6 @@ async def model_card(at: Reader) -> Any:
 @routes.get("/projects/{project}/why/{key:path}", response_model=schemas.Why)
 async def why(at: Reader, key: str) -> Any:
     """What speaks for and against the predicted class of an item, by column."""
-    classes, mean, found = await at.do(ExplainItem(at.project, key), LATER)
+    classes, best, mean, found = await at.do(ExplainItem(at.project, key), LATER)
     names = await at.in_thread(column_names, at.service.database, at.project.id)
-    return explained(classes, mean, found, names)
+    return explained(classes, best, mean, found, names)

@@ -98,8 +98,8 @@ class EventPage(Page):
     events: list[PoolEvent]
 
 
-class KernelNote(BaseModel):
-    """The kernel in use, and why it is used."""
+class Note(BaseModel):
+    """The model or kernel in use, and why it is used."""
 
     name: str
     why: str
@@ -148,7 +148,8 @@ class ModelCard(BaseModel):
     classes: dict[str, ClassCounts]
     encoder: dict[str, Any] | None = Field(description="how raw items become features; null where they come as numbers")
     likelihood: Literal["gaussian", "softmax"]
-    kernel: KernelNote | None
+    model: Note | None
+    kernel: Note | None
     solver: str | None
     hyperparameters: dict[str, float]
     channels: list[Channel]

@@ -80,7 +80,9 @@ class Train(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"tune": True}]})
 
-    tune: bool = Field(True, description="find hyperparameters, and the kernel if it is left to the service")
+    tune: bool = Field(
+        True, description="find hyperparameters, and the kernel and the model if they are left to the service"
+    )
 
 
 class Advice(BaseModel):
@@ -100,6 +102,9 @@ class ModelAnswer(BaseModel):
     version: int
     degraded: str | None = Field(description="what is wrong, if something is")
     likelihood: Literal["gaussian", "softmax"]
+    model: str | None = Field(
+        description="gp or forest, and how it was chosen if that was left to the service, or how far it is"
+    )
     solver: str | None
     kernel: str | None = Field(description="its name, and how it was chosen if that was left to the service")
     hyperparameters: dict[str, float]

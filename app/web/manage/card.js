@@ -33,12 +33,13 @@ async function openJson(path) {
 
 /** What matters most first; what is not known here follows by its name. */
 function written(card) {
-  const { project, version, items, labelled, cautions, figures, kernel, solver, training, made_with: madeWith, ...others } = card;
+  const { project, version, items, labelled, cautions, figures, model, kernel, solver, training, made_with: madeWith, ...others } = card;
   const rest = { ...others, encoder: encoderOf(card.encoder), hyperparameters: withoutWeights(card) };
   const { accuracy } = figures;
   const facts = {
     project: project.name,
-    model: `version ${count(version)}, kernel ${kernel?.name ?? "none yet"}, solver ${solver ?? "none yet"}`,
+    model: `version ${count(version)}, ${model?.name ?? "none yet"}, kernel ${kernel?.name ?? "none yet"}, solver ${solver ?? "none yet"}`,
+    "why this model": model?.why ?? null,
     kernel: kernel?.why ?? null,
     labels: `${count(labelled)} of ${count(items)} items`,
     accuracy: accuracy

@@ -26,6 +26,7 @@ export async function trainingSection(place, page, signal) {
     const model = await call("GET", projectPath(project.id, "model"));
     const pairs = [
       ["Version", count(model.version)],
+      ["Model", model.model ?? "none yet"],
       ["Kernel", model.kernel ?? "none yet"],
       ["Solver", model.solver ?? "none yet"],
       ...Object.entries(model.hyperparameters).map(([name, value]) => [capital(name), brief(value)]),

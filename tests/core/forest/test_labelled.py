@@ -1,0 +1,256 @@
+"""The online learner with a forest behind it."""
+
+import numpy as np
+import pytest
+
+from core import OnlineLearner, Settings
+from core.forest import PoolTree
+from core.labelling import Labelling, Parameters
+from core.queries import STRATEGIES
+from tests.core.data import size
+from tests.core.forest.test_forest import KERNELS, NAMES, forest, swirl
+
+M = size(160, 60)  # items
+N = M // 2  # labels
+L = N // 6
+HIK = pytest.param({"kernel": "hik"}, marks=pytest.mark.jit, id="hik")
+COMPLEMENT = pytest.param({"kernel": "hik", "complement": True}, marks=pytest.mark.jit, id="complement")
+
+
+def learner_of(x, classes=NAMES, parameters=None, **settings):
+    given = {"kernel": "rbf", "gamma": 4.0, "noise": 0.05, "levels": None, "model": "forest", "n_trees": 3}
+    learner = OnlineLearner(Settings(**given | {"leaf_size": L} | settings), list(classes), parameters)
+    learner.add_items(x)
+    return learner
+
+
+def grown(x, y, **settings):
+    """With trees grown on the first labels."""
+    learner = learner_of(x, **settings)
+    learner.label_many(dict(enumerate(y[:N].tolist())))
+    learner.tune()
+    assert learner.publish().solver == "forest"
+    return learner
+
+
+def check(learner, x):
+    """As if all labels had come at once: means, variances, probabilities."""
+    fresh = OnlineLearner.build(learner.settings, x, learner.labelling()).publish()
+    found = learner.publish()
+    assert np.allclose(found.mean, fresh.mean, atol=1e-8)
+    assert np.allclose(found.variance, fresh.variance, atol=1e-8)
+    assert np.allclose(found.probabilities, fresh.probabilities, atol=1e-7)
+    assert np.array_equal(found.labels, fresh.labels)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_pool_knows_what_the_classifier_says(kernel):
+    x, y = swirl(M)
+    model = forest(kernel=kernel, leaf_size=L, levels=None).fit(x[:N], y[:N])
+    theory = model.forest_.theory
+    theta = (*theory.kernel.theta.tolist(), theory.noise)
+    parameters = Parameters(theta=theta, trees=tuple(tree.plain for tree in model.forest_.trees), grown_at=N)
+    learner = learner_of(x, parameters=parameters, kernel=kernel)
+    for item, name in enumerate(y[:N].tolist()):
+        learner.label(item, name)
+    found = learner.publish()
+    assert np.allclose(found.mean, model.means(x), atol=1e-8)
+    assert np.allclose(found.variance, model.predict_variance(x), atol=1e-8)
+    assert np.allclose(found.probabilities, model.predict_proba(x), atol=1e-7)
+    outside = swirl(20, seed=5)[0]
+    mean, variance, probabilities = learner.predictive(outside)
+    assert np.allclose(mean, model.means(outside), atol=1e-8)
+    assert np.allclose(variance, model.predict_variance(outside), atol=1e-8)
+    assert np.allclose(probabilities, model.predict_proba(outside), atol=1e-7)
+    state, items = model.pool_state(x, labelled=range(N)), np.arange(N, M)
+    for a, b in ((items, items[:5]), (np.arange(10), items)):
+        assert np.allclose(learner._labelled.covariance(a, b), state.covariance(a, b), atol=1e-8)
+        assert np.allclose(learner._labelled.kernel(a, b), state.kernel(a, b), atol=1e-8)
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_trees": 1}, HIK, COMPLEMENT])
+def test_whatever_way_labels_come_the_model_is_the_same(settings):
+    x, y = swirl(M)
+    learner = grown(x[: M - 9], y, **settings)
+    check(learner, x[: M - 9])
+    rng = np.random.default_rng(1)
+    for step in range(size(30, 12)):
+        item = int(rng.integers(0, M - 9))
+        if learner.label_of(item) is None or step % 3:
+            learner.label(item, str(rng.choice(NAMES)), doubt=float(rng.choice([1.0, 1.0, 4.0])))
+        else:
+            learner.retract(item)
+    check(learner, x[: M - 9])
+    learner.add_items(x[M - 9 :])
+    learner.label(M - 1, "east")  # a name nobody has used
+    check(learner, x)
+    learner.label_many({M - 2: "east", M - 3: "west"})
+    learner.rename_class("east", "far east")
+    learner.merge_classes("far east", "west")  # leaves may become pure
+    check(learner, x)
+
+
+def test_until_there_are_labels_enough_it_is_one_model():
+    x, y = swirl(M)
+    learner, plain = learner_of(x), learner_of(x, model="gp")
+    assert [pick.strategy for pick in learner.query(2)] == ["herding"] * 2
+    for item in range(L):
+        for one in (learner, plain):
+            one.label(item, "south" if item < 3 else y[item])
+        if item == 2:
+            assert np.array_equal(learner.one_class(), plain.one_class())
+    learner.tune()
+    plain.tune()
+    for one in (learner, plain):
+        one.retract(3)
+        one.label(4, "west")
+    a, b = learner.publish(), plain.publish()
+    assert (a.model, b.model) == ("forest", "gp")
+    assert a.solver == b.solver == "dual"
+    assert np.array_equal(a.mean, b.mean)
+    assert np.array_equal(a.probabilities, b.probabilities)
+    assert np.array_equal(a.left_out.means, b.left_out.means)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_asks_and_predictions_agree(strategy):
+    x, y = swirl(M)
+    learner = grown(x, y)
+    picks = learner.query(4, strategy, pending=np.array([M - 1]), explore=0.2)
+    assert len({pick.row for pick in picks} - {M - 1}) == 4
+    assert min(pick.row for pick in picks) >= N
+    view = learner.publish()
+    assert np.array_equal(view.predicted, learner.predict(x))
+    assert np.array_equal(view.predicted_of(np.arange(5)), learner.predicted(np.arange(5)))
+    assert np.allclose(view.probabilities, learner.predictive(x)[2], atol=1e-9)
+
+
+def test_what_the_other_labels_say_of_each():
+    x, y = swirl(M)
+    learner = grown(x, y)
+    left_out = learner.publish().left_out
+    labelling = learner.labelling()
+    for place in range(0, N, 7):
+        item = int(left_out.items[place])
+        learner.retract(item)
+        now = learner.publish()
+        assert np.allclose(left_out.means[place], now.mean[item], atol=1e-6)
+        assert np.allclose(left_out.probabilities[place], now.probabilities[item], atol=1e-6)
+        learner.label(item, labelling.labels[item])
+    advice = {one.name: one.value for one in learner.advice()}
+    assert any(value is not None for value in advice.values())
+
+
+@pytest.mark.parametrize("settings", [{}, HIK])
+def test_a_restored_forest_is_the_same_bit_for_bit(settings):
+    x, y = swirl(M)
+    learner = grown(x[: M - 5], y, **settings)
+    learner.label(N + 1, "west")
+    restored = OnlineLearner.restore(learner.settings, learner.state())
+    for one in (learner, restored):
+        one.retract(3)
+        one.add_items(x[M - 5 :])
+        one.label(M - 1, "south")
+    a, b = learner.publish(), restored.publish()
+    assert np.array_equal(a.mean, b.mean)
+    assert np.array_equal(a.variance, b.variance)
+    assert np.array_equal(a.probabilities, b.probabilities)
+    assert learner.labelling().parameters == restored.labelling().parameters
+
+
+def test_a_change_that_fails_half_way_is_taken_back(monkeypatch):
+    x, y = swirl(M)
+    learner = grown(x, y)
+    before, follow, done = learner.publish(), PoolTree.follow, []
+
+    def fail(tree, items):
+        done.append(tree)
+        if len(done) == 2:
+            raise MemoryError("full")
+        return follow(tree, items)
+
+    monkeypatch.setattr(PoolTree, "follow", fail)
+    with pytest.raises(MemoryError):
+        learner.label(N + 2, "nowhere")
+    monkeypatch.undo()
+    assert learner.classes == list(NAMES)
+    assert np.array_equal(learner.mean, before.mean)
+    check(learner, x)
+    learner.label(N + 2, "west")
+    check(learner, x)
+
+
+def test_large_leaves_ask_for_a_training_which_splits_them():
+    x, y = swirl(M)
+    learner = grown(x, y)
+    assert not learner.publish().is_outgrown
+    place = learner._labelled.trees[0].answers.nodes
+    crowded = np.bincount(place[N:]).argmax()
+    learner.label_many({item: NAMES[item % 2] for item in range(N, M) if place[item] == crowded})
+    learner.add_items(x + 1e-3)
+    near = np.flatnonzero(place == crowded)[: 2 * L]
+    learner.label_many({M + int(item): NAMES[item % 3] for item in near})
+    assert learner.publish().is_outgrown
+    learner.tune()
+    assert not learner.publish().is_outgrown
+    for tree in learner._labelled.trees:
+        assert tree.sizes()[tree.answers.pure < 0].max() <= L
+
+
+def test_factors_that_memory_does_not_hold_are_solved_again():
+    x, y = swirl(M)
+    learner, roomy = (grown(x, y, max_memory=memory) for memory in (3 * 8.0 * (L + 40) ** 2, 2**30))
+    assert sum(len(tree.models) for tree in learner._labelled.trees) == 3
+    for one in (learner, roomy):
+        one.label(N + 1, "west")
+        one.retract(2)
+    assert np.allclose(learner.mean, roomy.mean, atol=1e-8)
+    assert learner.query(2, "emoc")[0].row == roomy.query(2, "emoc")[0].row
+    check(learner, x)
+
+
+def checkers(n, seed=0):
+    """Classes that a sum of functions of one column each cannot tell apart."""
+    rng = np.random.default_rng(seed)
+    x = rng.random((n, 2))
+    return x, np.where((x[:, 0] > 0.5) == (x[:, 1] > 0.5), "a", "b")
+
+
+@pytest.mark.jit
+def test_auto_takes_the_forest_where_it_is_surely_better_and_does_not_flap():
+    x, y = checkers(400)
+    settings = Settings(model="auto", leaf_size=40, n_trees=5)
+    labelling = Labelling(("a", "b"), dict(enumerate(y[:60].tolist())))
+    few = OnlineLearner.build(settings, x, labelling, train=True)
+    assert few.publish().model == "gp"
+    assert few.publish().model_choice is None
+    few.label_many(dict(enumerate(y[60:200].tolist(), 60)))
+    many = OnlineLearner.build(settings, x, few.labelling(), train=True)
+    view = many.publish()
+    assert (view.model, view.solver) == ("forest", "forest")
+    assert str(view.model_choice).startswith("forest: squared error of held-out labels 0.")
+    assert (view.predicted == (y == "b")).mean() > 0.9
+    again = OnlineLearner.build(settings, x, many.labelling(), train=True)
+    assert again.publish().model == "forest"
+    assert again.publish().model_choice is None  # labels have not doubled
+    wide = np.random.default_rng(1).random((200, 6))
+    sums = np.where(wide.sum(axis=1) + np.random.default_rng(2).normal(scale=0.5, size=200) > 3.0, "b", "a")
+    plain = OnlineLearner.build(settings, wide, Labelling(("a", "b"), dict(enumerate(sums.tolist()))), train=True)
+    assert plain.publish().model == "gp"
+    assert str(plain.publish().model_choice).startswith("gp: ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"likelihood": "softmax"}, 'needs likelihood="gaussian"'),
+        ({"balance": True}, "knows no balance"),
+        ({"tune": "evidence"}, 'needs tune="loo"'),
+        ({"leaf_size": 0}, "leaf_size"),
+        ({"n_trees": 1.5}, "n_trees must be a whole number"),
+        ({"model": "tree"}, "model must be one of 'gp', 'forest', 'auto'"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings, message):
+    with pytest.raises(ValueError, match=message):
+        OnlineLearner(Settings(**{"model": "forest"} | settings))
