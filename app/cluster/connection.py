@@ -48,6 +48,8 @@ class Cluster:
         self._connecting = threading.Lock()
         self.bytes_told = 0  # all that was sent to workers
         warn_of_open_address(address)
+        # After a training, variances come from a table of level pairs, which may be some hundred megabytes.
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"})
 
     @property
     def client(self) -> Client:
@@ -55,13 +57,12 @@ class Cluster:
         with self._connecting:
             if self._client is None or self._client.status != "running":
                 self._close()
-                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"}):
-                    try:
-                        self._client = Client(
-                            self.address, security=self._security, timeout=CONNECT_SECONDS, set_as_default=False
-                        )
-                    except (OSError, TimeoutError) as error:
-                        raise ClusterLost(f"no Dask scheduler answers at {self.address}: {error}") from error
+                try:
+                    self._client = Client(
+                        self.address, security=self._security, timeout=CONNECT_SECONDS, set_as_default=False
+                    )
+                except (OSError, TimeoutError) as error:
+                    raise ClusterLost(f"no Dask scheduler answers at {self.address}: {error}") from error
             return self._client
 
     def close(self) -> None:
