@@ -132,8 +132,8 @@ class Cluster:
                 return
             except TimeoutError:
                 client = self.client
-                if any(future.status in ("cancelled", "lost") for future in futures):
-                    raise ClusterLost(f"the Dask cluster at {self.address} was restarted") from None
+                if any(future.status == "cancelled" for future in futures):  # lost ones are made again
+                    raise ClusterLost(f"the Dask scheduler at {self.address} was restarted") from None
                 if client.scheduler_info(n_workers=-1)["workers"]:
                     alone_since = None
                     continue
