@@ -48,6 +48,8 @@ class Cluster:
         self._connecting = threading.Lock()
         self.bytes_told = 0  # all that was sent to workers
         warn_of_open_address(address)
+        # After a training, variances come from a table of level pairs, which may be some hundred megabytes.
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"})
 
     @property
     def client(self) -> Client:
@@ -55,13 +57,12 @@ class Cluster:
         with self._connecting:
             if self._client is None or self._client.status != "running":
                 self._close()
-                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"}):
-                    try:
-                        self._client = Client(
-                            self.address, security=self._security, timeout=CONNECT_SECONDS, set_as_default=False
-                        )
-                    except (OSError, TimeoutError) as error:
-                        raise ClusterLost(f"no Dask scheduler answers at {self.address}: {error}") from error
+                try:
+                    self._client = Client(
+                        self.address, security=self._security, timeout=CONNECT_SECONDS, set_as_default=False
+                    )
+                except (OSError, TimeoutError) as error:
+                    raise ClusterLost(f"no Dask scheduler answers at {self.address}: {error}") from error
             return self._client
 
     def close(self) -> None:
@@ -131,8 +132,8 @@ class Cluster:
                 return
             except TimeoutError:
                 client = self.client
-                if any(future.status in ("cancelled", "lost") for future in futures):
-                    raise ClusterLost(f"the Dask cluster at {self.address} was restarted") from None
+                if any(future.status == "cancelled" for future in futures):  # lost ones are made again
+                    raise ClusterLost(f"the Dask scheduler at {self.address} was restarted") from None
                 if client.scheduler_info(n_workers=-1)["workers"]:
                     alone_since = None
                     continue

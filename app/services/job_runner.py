@@ -13,7 +13,7 @@ from app.db import jobs
 from app.db.database import Database, DatabaseUnavailable
 from app.services.clock import now
 from app.services.ids import new_id
-from app.services.problems import Conflict, NotFound, Problem
+from app.services.problems import ClusterLost, Conflict, NotFound, Problem
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ class JobRunner:
             outcome = {"state": "cancelled", "message": "cancelled"}
         except Problem as problem:
             outcome = {"state": "failed", "message": problem.detail}
-        except ValueError as error:
+        except (ClusterLost, ValueError) as error:
             outcome = {"state": "failed", "message": str(error)}
         except Exception as error:
             log.exception("job %s failed", job_id)

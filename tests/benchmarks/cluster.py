@@ -3,6 +3,7 @@
 import hashlib
 import os
 import signal
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,8 +18,10 @@ from core.histograms import Chunked
 from core.posterior.parts import total
 from tests.benchmarks.rows import Row, seconds, timed, times
 
-M, D, NNZ, GRID, BLOCK = 1_000_000, 200, 40, 32, 1 << 12
+M, D, NNZ, GRID = 1_000_000, 200, 40, 32
+STEP = D // NNZ  # each of them holds one entry
 LABELS, MORE = 300, 20
+LOOPBACK = "127.0.0.1:0"
 NAMES = ("no", "yes")
 MEASURED = {
     "label": "label to next item",
@@ -28,39 +31,35 @@ MEASURED = {
 
 
 class Items:
-    """Rows that are made anew wherever they are read, as a file would be."""
+    """Rows in a file that every worker maps into its memory."""
+
+    def __init__(self, path):
+        self.path = path
 
     def __call__(self, first, last):
-        numbers = range(first // BLOCK, -(-last // BLOCK))
-        parts = [self.block(b)[max(0, first - b * BLOCK) : last - b * BLOCK] for b in numbers]
-        return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, D))
+        codes = np.load(self.path, mmap_mode="r")[first:last]  # of each entry, its column among a few and its value
+        columns = (STEP * np.arange(NNZ) + codes // GRID).astype(np.int32)
+        starts = np.arange(len(codes) + 1) * NNZ
+        return sp.csr_matrix(((codes % GRID + 1.0).ravel() / GRID, columns.ravel(), starts), (len(codes), D))
 
-    @staticmethod
-    def block(number):
-        rng = np.random.default_rng(number)
-        dims = np.sort(np.argpartition(rng.random((BLOCK, D), dtype=np.float32), NNZ, axis=1)[:, :NNZ], axis=1)
-        values = rng.integers(1, GRID + 1, size=dims.shape) / GRID
-        return sp.csr_matrix((values.ravel(), dims.ravel().astype(np.int32), np.arange(BLOCK + 1) * NNZ), (BLOCK, D))
-
-
-def answer(item):
-    """A class for an item, by its features."""
-    row = Items()(item, item + 1).toarray()[0]
-    return NAMES[int(row[:50].sum() > row[50:100].sum())]
+    def answer(self, item):
+        """A class for an item, by its features."""
+        row = self(item, item + 1).toarray()[0]
+        return NAMES[int(row[: D // 4].sum() > row[D // 4 : D // 2].sum())]
 
 
-def begun(engine=None):
+def begun(items, engine=None):
     some = np.linspace(0, M - 1, LABELS).astype(int).tolist()
-    labelling = Labelling(NAMES, {item: answer(item) for item in some}, {})
-    return OnlineLearner.build(Settings(), Chunked((M, D), Items()), labelling, engine=engine)
+    labelling = Labelling(NAMES, {item: items.answer(item) for item in some}, {})
+    return OnlineLearner.build(Settings(), Chunked((M, D), items), labelling, engine=engine)
 
 
-def campaign(learner):
+def campaign(learner, items):
     """Seconds from a label to the next item, and all that was seen."""
     spent, seen = [], []
     (pick,) = learner.query(1, "unc")
     for _ in range(MORE):
-        name = answer(pick.row)
+        name = items.answer(pick.row)
         start = time.perf_counter()
         learner.label(pick.row, name)
         (pick,) = learner.query(1, "unc")
@@ -98,8 +97,8 @@ def workers(count):
             n_workers=count,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
+            dashboard_address=LOOPBACK,
+            worker_dashboard_address=LOOPBACK,
             memory_limit=0,
         ) as dask,
         Client(dask) as client,
@@ -126,13 +125,20 @@ def killed(after, client, work):
 
 
 def large_pool():
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        np.save(file, np.random.default_rng(0).integers(0, STEP * GRID, size=(M, NNZ), dtype=np.uint8))
+        file.flush()
+        yield from measured(Items(file.name))
+
+
+def measured(items):
     share_cores()
     compile_all()
     here = {}
     start = time.perf_counter()
-    learner = begun()
+    learner = begun(items)
     here["build"] = time.perf_counter() - start
-    spent, picked = campaign(learner)
+    spent, picked = campaign(learner, items)
     alone, here["label"] = digest(learner), float(np.median(spent))
     here["whole"] = timed(lambda: refreshed(learner), 2)
     fresh = learner.query(1, "unc"), digest(learner)
@@ -143,11 +149,11 @@ def large_pool():
     for count in (1, 2):
         with workers(count) as (cluster, client):
             start = time.perf_counter()
-            learner = begun(cluster)
+            learner = begun(items, cluster)
             learner._pool.collect(total)
             figures = {"build": time.perf_counter() - start}
             told = cluster.bytes_told
-            spent, seen = campaign(learner)
+            spent, seen = campaign(learner, items)
             told = (cluster.bytes_told - told) / MORE
             same = seen == picked and digest(learner) == alone
             figures["label"] = float(np.median(spent))
@@ -159,16 +165,16 @@ def large_pool():
                 yield Row(f"  {label}", seconds(figures[name]), compared, times(first[name], figures[name]))
             yield Row("  sent for a label and a question", f"{told / 1e3:.0f} kB")
             if count == 2:
-                yield from deaths(cluster, client, learner, fresh, picked, alone, figures["build"])
+                yield from deaths(items, cluster, client, learner, fresh, picked, alone, figures["build"])
 
 
-def deaths(cluster, client, learner, fresh, picked, alone, build):
+def deaths(items, cluster, client, learner, fresh, picked, alone, build):
     """Workers are killed in the middle of scoring, and one in the middle of training."""
     kill(client)  # what it held is read again, and in the middle of that another dies
     pick, in_time, took = killed(1.0, client, lambda: learner.query(1, "unc"))
     same = (pick, digest(learner)) == fresh
     yield Row("  two killed, one in the middle of scoring", verdict(same and in_time), f"after {seconds(took)}")
     del learner
-    learner, in_time, took = killed(build / 2, client, lambda: begun(cluster))
-    same = campaign(learner)[1] == picked and digest(learner) == alone
+    learner, in_time, took = killed(build / 2, client, lambda: begun(items, cluster))
+    same = campaign(learner, items)[1] == picked and digest(learner) == alone
     yield Row("  one killed in the middle of training", verdict(same and in_time), f"after {seconds(took)}")

@@ -10,6 +10,7 @@ from distributed import Client, LocalCluster
 
 from app.cluster.connection import Cluster
 
+LOOPBACK = "127.0.0.1:0"  # any port; without an address Dask would listen on all of them
 PART_ROWS = 1024  # so that small pools are in several parts
 
 
@@ -27,8 +28,8 @@ def dask_cluster(data_dir: Path) -> Iterator[LocalCluster]:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
+        dashboard_address=LOOPBACK,
+        worker_dashboard_address=LOOPBACK,
     ) as cluster:
         yield cluster
 

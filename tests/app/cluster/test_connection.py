@@ -1,7 +1,6 @@
 """How a cluster is reached: TLS, addresses that are open to others, clusters that are not there."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -42,8 +41,13 @@ def test_a_chunk_that_cannot_be_read_says_so(cluster):
 
 @pytest.mark.parametrize(
     ("address", "warned"),
-    [("tcp://127.0.0.1:8786", False), ("tcp://[::1]:8786", False), ("tls://10.0.0.5:8786", False)]
-    + [("tcp://10.0.0.5:8786", True), ("tcp://scheduler:8786", True)],
+    [
+        ("tcp://127.0.0.1:8786", False),
+        ("tcp://[::1]:8786", False),
+        ("tls://10.0.0.5:8786", False),
+        ("tcp://10.0.0.5:8786", True),
+        ("tcp://scheduler:8786", True),
+    ],
 )
 def test_an_address_that_others_reach_is_warned_of(address, warned, caplog):
     warn_of_open_address(address)
@@ -52,7 +56,7 @@ def test_an_address_that_others_reach_is_warned_of(address, warned, caplog):
 
 def test_nobody_answers(monkeypatch):
     monkeypatch.setattr("app.cluster.connection.CONNECT_SECONDS", 0.2)
-    with pytest.raises(ClusterLost, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
+    with pytest.raises(ClusterLost, match="no Dask scheduler answers at tcp"):
         Cluster("tcp://127.0.0.1:9").tell("hello")
 
 
@@ -93,5 +97,5 @@ def test_commands_speak_tls_and_listen_on_this_machine_alone(tmp_path):
     finally:
         cluster.close()
         for process in reversed(running):
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+            process.terminate()
+            process.communicate(timeout=60)

@@ -33,8 +33,10 @@ def begun(site):
     return project
 
 
-def trained(project):
-    done = project.wait(project.post("/train", {"tune": True}, 202)["job"])
+def trained(project, meanwhile=lambda: None):
+    job = project.post("/train", {"tune": True}, 202)["job"]
+    meanwhile()
+    done = project.wait(job)
     assert done["state"] == "done", done
     return done["result"]
 
@@ -44,12 +46,13 @@ def told(items):
     return [{name: item[name] for name in ("key", "score", "strategy", "mean", "variance")} for item in items]
 
 
-def labelled(project):
-    """Answers on the way, from a training on."""
-    seen = [trained(project)]
+def labelled(project, meanwhile=lambda: None):
+    """Answers on the way, from a training on; `meanwhile` something happens."""
+    seen = [trained(project, meanwhile)]
     for i in (61, 999, 2000):
         answer = project.label({f"k{i}": "ab"[Y[i]]}, next={"count": 2, "strategy": "unc+"})
         seen += [answer["accepted"], told(answer["items"])]
+    meanwhile()
     project.label({"k61": "ab"[1 - Y[61]]})
     project.delete("/labels/k999")
     project.add(X[M:], M)
@@ -71,6 +74,33 @@ def folder(tmp_path, data_dir):
     data_dir.unlink(missing_ok=True)
     data_dir.symlink_to(tmp_path)
     return tmp_path
+
+
+def test_a_worker_is_killed_in_training_and_another_before_a_label(folder, dask_cluster, alone, kill_a_worker):
+    with served(folder, dask_cluster.scheduler_address) as site:
+        project = begun(site)
+        assert labelled(project, kill_a_worker) == alone
+        exported = project.get("/labels?format=csv").text.splitlines()
+        assert len(exported) == 1 + 12 + 2  # no label is lost
+        assert not project.get("/model")["degraded"]
+
+
+def test_nobody_answers_and_labels_are_taken_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.cluster.connection.CONNECT_SECONDS", 0.2)
+    with served(tmp_path, "tcp://127.0.0.1:9") as site:
+        project = site.project()
+        project.add(X[:50])
+        project.label({"k0": "a", "k1": "b"})
+        done = project.wait(project.post("/train", {"tune": True}, 202)["job"])
+        assert done["state"] == "failed"
+        assert "no Dask scheduler answers at tcp://127.0.0.1:9" in done["message"]
+        assert project.label({"k2": "a"}, next={"count": 1})["items"]
+        path = project.path
+    with served(tmp_path, "tcp://127.0.0.1:9") as site:  # the model is to be built on the cluster
+        project = Site(site.http, site.service, site.key, path)
+        answer = project.label({"k3": "b"}, next={"count": 1})
+        assert answer["accepted"] == len(answer["items"]) == 1
+        assert project.get("/model")["degraded"]
 
 
 def test_the_same_answers_and_a_restart(folder, client, dask_cluster, alone):

@@ -1,0 +1,82 @@
+"""What comes out does not depend on how the pool is cut, to the last bit."""
+
+import numpy as np
+import pytest
+
+from core import Labelling, OnlineLearner, Settings
+from core.histograms import Chunked
+from core.posterior import DualPosterior, LevelPosterior
+from core.projection import plane_map
+from core.queries import STRATEGIES
+from tests.core.cut import CutEngine
+from tests.core.data import size, word_counts
+
+M = size(700, 90)
+X, Y = word_counts(M + 30, 8, 3, words=12)
+NAMES = ["ant", "bee", "cat"]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Parts begin where blocks do."""
+    monkeypatch.setattr(DualPosterior, "block_rows", 8)
+    monkeypatch.setattr(LevelPosterior, "block_rows", 8)
+
+
+def built(engine, x=X, **settings):
+    table = Chunked((M, 8), lambda first, last: x[:M][first:last])
+    return OnlineLearner.build(Settings(**settings), table, Labelling(tuple(NAMES)), engine=engine)
+
+
+def taught(learner):
+    """Everything that may happen to a pool; what is seen on the way."""
+    seen = [learner.query(3, seed=1)]  # cold start
+    learner.label_many({i: NAMES[Y[i]] for i in range(0, M, M // 8)})
+    seen.append(learner.query(2, "emoc", seed=2, explore=0.5, among=np.arange(0, M, 2)))
+    learner.label(7, NAMES[Y[7]], doubt=2.0)
+    learner.label(7, "dog")
+    learner.retract(0)
+    learner.add_items(X[M:])
+    learner.label(M + 1, "bee", drawn=True)
+    learner.tune()
+    learner.label_many({i: NAMES[Y[i]] for i in range(1, M, M // 25)})
+    pending = np.array([3, M // 2])
+    return seen + [learner.query(3, name, seed=4, pending=pending) for name in STRATEGIES]
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings"), [(16, {}), (64, {"posterior": "levels", "levels": 4}), (64, {"kernel": "auto"})]
+)
+def test_the_same_bits(rows, settings):
+    whole, parts = built(None, **settings), built(CutEngine(rows), **settings)
+    assert (whole.is_here, parts.is_here) == (True, False)
+    assert taught(parts) == taught(whole)
+    assert np.array_equal(parts.mean, whole.mean)
+    assert np.array_equal(parts.variance, whole.variance)
+    here, there = whole.publish(), parts.publish()
+    assert len(there) == len(here) == M + 30
+    assert np.array_equal(there.predicted, here.predicted)
+    assert np.array_equal(there.uncertainty, here.uncertainty)
+    assert np.array_equal(there.left_out.means, here.left_out.means)
+    assert there.advice() == here.advice()
+    assert there.record.foretold == here.record.foretold
+    assert parts.residual() == whole.residual() < 1e-6
+    assert parts.is_finite()
+    assert np.array_equal(plane_map(parts.pool_kernel(), 20, 30), plane_map(whole.pool_kernel(), 20, 30))
+    assert parts.contributions(5).parts.tolist() == whole.contributions(5).parts.tolist()
+
+
+@pytest.mark.parametrize("settings", [{"kernel": "rbf"}, {"likelihood": "softmax"}])
+def test_what_cannot_live_in_parts_stays_here(settings):
+    assert built(CutEngine(64), **settings).is_here
+
+
+def test_values_that_cannot_be_used_are_found_wherever_they_are():
+    x = X.copy()
+    x[M - 1, 3] = -1.0
+    with pytest.raises(ValueError, match="negative"):
+        built(CutEngine(64), x)
+    x[M - 1, 3] = 1e308
+    x[M - 1, 4] = 1e308
+    with pytest.raises(ValueError, match="not finite"):
+        built(CutEngine(64), x)
