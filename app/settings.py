@@ -27,6 +27,11 @@ class ServiceSettings(BaseSettings):
     max_body: int = Field(8 * 2**20, ge=1024, description="bytes of a JSON body")
     max_upload: int = Field(4 * 2**30, ge=1024, description="bytes of an uploaded file")
     max_requests: int = Field(512, ge=1, description="requests at once; more are told to try again (503)")
+    map_above: int = Field(
+        256 * 2**20,
+        ge=1,
+        description="bytes from which on coded items of a pool are in a mapped file, not in memory",
+    )
     job_threads: int = Field(2, ge=1, le=64, description="threads for training and imports")
     snapshot_seconds: float = Field(30.0, ge=0.1, description="least time between two snapshots of a model")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")

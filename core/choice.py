@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from core._types import Floats, Indices
 from core.evidence import Tuned, leave_one_out, tune
+from core.histograms import blocks_of
 from core.kernels import Kernel
 from core.posterior import one_vs_all
 from core.settings import Settings
@@ -65,7 +66,7 @@ def candidates(settings: Settings, x: Any, n_rows: int = 0) -> list[str]:
 
     Dense kernels only where so many rows of them fit into memory.
     """
-    histograms = (x.data if hasattr(x, "indptr") else x).min(initial=0.0) >= 0.0
+    histograms = all((b.data if sp.issparse(b) else b).min(initial=0.0) >= 0.0 for b in blocks_of(x))
     dense = 2 * 8 * n_rows * x.shape[1] <= settings.max_memory
     unfit = {"split"} if histograms else {name for name in CANDIDATES if name.startswith("hik")}
     return [name for name in CANDIDATES if name not in unfit and (dense or name not in DENSE)]
@@ -156,7 +157,7 @@ class Chooser:
 def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[Floats, Tuned]:
     """Squared leave-one-out error of each row, summed over the classes, and the parameters it was reached with."""
     reader = settings.reader(x)
-    operator, _ = settings.operator(x, reader)
+    operator = settings.operator(x, reader)
     model = settings.regression(operator, labels, n_classes)
     found = tune(model, "loo")
     model.reset(found.kernel, found.noise)

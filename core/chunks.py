@@ -19,6 +19,7 @@ from core.histograms import (
     distinct_values,
     levels_of,
     merged,
+    pairwise_reduced,
     raw_rows,
 )
 from core.kernels import IntersectionKernel
@@ -41,6 +42,23 @@ class FromChunks:
     error: KernelError
 
 
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What levels and classes are chosen by."""
+
+    columns: Distinct
+    classes: Any
+
+    @classmethod
+    def of(cls, reader: Reader, x: Table, y: Any) -> "Survey":
+        """Of one chunk, which is checked here."""
+        return cls(distinct_values(reader.coded(reader.check(x))), np.unique(y))
+
+    def joined(self, other: "Survey") -> "Survey":
+        """Of both."""
+        return Survey(merged(self.columns, other.columns), union_of_labels(self.classes, other.classes))
+
+
 def fit_chunks(settings: Settings, chunks: Chunks) -> FromChunks:
     """The level-space posterior of all chunks together, the same as that of one fit with the same levels.
 
@@ -59,21 +77,17 @@ def fit_chunks(settings: Settings, chunks: Chunks) -> FromChunks:
     reader = settings.reader(first[0])
     if settings.complement:
         ranges = (Complement.of(reader.check(x)) for x, _ in chunks())
-        reader = Reader(reader.histograms, reduce(Complement.joined, ranges))
-    columns: Distinct | None = None
-    classes: Any = None
-    for x, y in chunks():
-        found = distinct_values(reader.coded(reader.check(x)))
-        columns = found if columns is None else merged(columns, found)
-        classes = np.unique(y) if classes is None else union_of_labels(classes, y)
-    assert columns is not None
+        reader = Reader(reader.histograms, pairwise_reduced(Complement.joined, ranges))
+    found = pairwise_reduced(Survey.joined, (Survey.of(reader, x, y) for x, y in chunks()))
+    columns, classes = found.columns, found.classes
     levels, quantised = levels_of(columns, settings.levels)
     sums = reduce(LevelSums.__add__, (_sums(levels, reader, x, classes.searchsorted(y), classes) for x, y in chunks()))
     kernel = settings.make_kernel(first[0], reader)
     assert isinstance(kernel, IntersectionKernel)
     empty = Histograms(levels, CodedRows.empty(levels.lineage), quantised)
-    model = SummedRegression(HistogramOperator(empty, kernel), sums, noise=float(settings.noise))
-    return FromChunks(reader, model, classes, kernel_error(reader.coded(first[0]), empty, kernel))
+    operator = HistogramOperator(empty, kernel)
+    model = SummedRegression(operator, sums, noise=float(settings.noise))
+    return FromChunks(reader, model, classes, kernel_error(reader.coded(first[0]), operator))
 
 
 def _sums(levels: LevelTable, reader: Reader, x: Table, labels: Indices, classes: Any) -> LevelSums:

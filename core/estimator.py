@@ -17,7 +17,7 @@ from core.estimator_settings import EstimatorSettings
 from core.evidence import CriterionName, Tuned, tune
 from core.histograms import CodedRows, RawRows, code_rows
 from core.labels import checked_labels, checked_rows, class_names, union_of_labels
-from core.linalg import HistogramOperator, KernelError, Query, added_error
+from core.linalg import HistogramOperator, KernelError, Query, added_error, kernel_error
 from core.posterior import LabelRegression, SummedRegression
 from core.settings import Reader, Settings, TuneRule
 from core.softmax import Loss, NamedTree, SoftmaxClasses, TunedPrior
@@ -338,7 +338,8 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             kept = {name: getattr(self._settings, name) for name in ("likelihood", "tune")}
             self._settings = replace(self.choice_.settings, noise=self.choice_.noise, **kept)
             self._reader = self._settings.reader(X)
-        operator, self.kernel_error_ = self._settings.operator(X, self._reader)
+        operator = self._settings.operator(X, self._reader)
+        self.kernel_error_ = kernel_error(self._reader.coded(X), operator)
         if self._chooser is not None:
             operator = operator.with_kernel(self.choice_.kernel)
         softmax = self._settings.likelihood == "softmax"

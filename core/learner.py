@@ -317,6 +317,7 @@ class OnlineLearner:
         *,
         train: bool = False,
         on_step: Callable[[], object] = lambda: None,
+        allocate: Allocate = np.empty,
     ) -> "OnlineLearner":
         """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
 
@@ -343,7 +344,7 @@ class OnlineLearner:
                 on_step()
             if settings.model == "auto":
                 parameters, model_choice = compared(settings, parameters, *known, on_step)
-        learner = cls(settings, labelling.classes, parameters, parents=labelling.parents)
+        learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents)
         learner._choice, learner._model_choice = choice, model_choice
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.doubts, refresh=False)

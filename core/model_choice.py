@@ -72,14 +72,14 @@ class _Gp:
     def __init__(self, settings: Settings, x: Table, labels: Indices, n_classes: int) -> None:
         self._settings, self._n_classes = settings, n_classes
         some = np.unique(np.linspace(0, len(labels) - 1, TUNED_ROWS).astype(np.int64))
-        operator, _ = settings.operator(x[some], settings.reader(x[some]))
+        operator = settings.operator(x[some], settings.reader(x[some]))
         found = tune(settings.regression(operator, labels[some], n_classes), "loo")
         self._kernel, self._noise = found.kernel, found.noise
 
     def means(self, x: Table, labels: Indices, held: Table) -> Floats:
         """Of held-out rows, by these."""
         reader = self._settings.reader(x)
-        operator, _ = self._settings.operator(x, reader)
+        operator = self._settings.operator(x, reader)
         model = self._settings.regression(operator, labels, self._n_classes)
         model.reset(self._kernel, self._noise)
         return model.posterior.means(reader(held))

@@ -12,7 +12,7 @@ from core._types import Floats, Indices, Table
 from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
 from core.evidence import tune
 from core.forest import LabelledForest
-from core.histograms import Allocate, CodedRows
+from core.histograms import Allocate
 from core.labelling import Parameters, nothing
 from core.model_choice import ModelChoice, choose_model, least_labels
 from core.posterior import LabelledPool, PoolPosterior
@@ -46,13 +46,15 @@ class PoolModel:
         rough = settings.kernel == "hik" and not (settings.complement or settings.split)
         x = Reader(rough, None).check(x)
         if settings.kernel == "auto" and parameters.kernel not in candidates(settings, x, x.shape[0]):
-            parameters = Parameters(first_kernel(settings, x))
+            parameters = Parameters(
+                first_kernel(settings, x), model=parameters.model, compared_at=parameters.compared_at
+            )
         kernel = parameters.kernel
         plain = _plain(settings, kernel)
         reader = plain.reader(x)
         if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
-        operator, _ = plain.operator(x, reader)
+        operator = plain.operator(x, reader, allocate)
         noises = [float(settings.noise)]
         if parameters.theta is not None:
             width = len(operator.kernel.theta)
@@ -60,8 +62,6 @@ class PoolModel:
             noises = list(parameters.theta[width:])
         rows = operator.own(np.arange(len(operator)))
         operator.check(rows)
-        if isinstance(rows, CodedRows) and allocate is not np.empty:
-            rows = rows.stored(allocate)
         labelled: AnyPool
         if settings.likelihood == "softmax":
             labelled = LabelledSoftmax.begin(operator, rows, tree, noises, settings.max_memory)
@@ -191,7 +191,7 @@ def compared(
 
 def _mild_noise(choice: Choice, x: Table) -> float:
     """Where the search for that of the softmax likelihood begins: the noise of regression says nothing of it."""
-    operator, _ = choice.settings.operator(x, choice.settings.reader(x))
+    operator = choice.settings.operator(x, choice.settings.reader(x))
     operator = operator.with_kernel(choice.kernel)
     swing = float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
     return swing / MILD_VARIANCE

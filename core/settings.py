@@ -10,17 +10,15 @@ import scipy.sparse as sp
 from core._types import Floats, Indices, Table
 from core.checks import check_choice, check_finite, check_not_negative, check_number
 from core.evidence import CriterionName
-from core.histograms import Complement, Histograms, LevelRule, raw_rows, split_signs
+from core.histograms import Allocate, Chunked, Complement, Histograms, LevelRule, blocks_of, raw_rows, split_signs
 from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel, Transform, group_weights
 from core.linalg import (
     DenseOperator,
     HistogramOperator,
-    KernelError,
     LinearOperator,
     Operator,
     Query,
     StoredOperator,
-    kernel_error,
 )
 from core.posterior import POSTERIORS, LabelRegression, PosteriorRule
 from core.softmax import ClassTree, SoftmaxClasses
@@ -47,7 +45,12 @@ class Reader:
         return self.split or self.complement is not None
 
     def check(self, x: Table) -> Table:
-        """The table without duplicate entries, or a ValueError that names the value that cannot be used."""
+        """The table without duplicate entries, or a ValueError that names the value that cannot be used.
+
+        One that is read in chunks is checked when it is read; rows are then counted from the first of the chunk.
+        """
+        if isinstance(x, Chunked):
+            return x.changed(self.check)
         if sp.issparse(x) and not x.has_canonical_format:
             x = x.copy()
             x.sum_duplicates()
@@ -58,6 +61,8 @@ class Reader:
 
     def coded(self, x: Table) -> Table:
         """The numbers that are compared: complements or negative parts are joined here."""
+        if isinstance(x, Chunked):
+            return x.changed(self.coded, (1 + self.doubles) * x.shape[1])
         if self.split:
             return split_signs(x)
         return self.complement(x) if self.complement else x
@@ -179,20 +184,17 @@ class Settings:
             return RBFKernel(weights, groups, bias, float(self.gamma))
         return RBFKernel(weights, groups, bias, 1.0 / (x.shape[1] * (float(dense(x).var()) or 1.0)))
 
-    def operator(self, x: Table, reader: Reader) -> tuple[Operator, KernelError]:
-        """Of checked first rows, with what quantisation does to the kernel."""
+    def operator(self, x: Table, reader: Reader, allocate: Allocate = np.empty) -> Operator:
+        """Of checked first rows; coded ones are kept in arrays made by `allocate`."""
         kernel = self.make_kernel(x, reader)
-        x = reader.coded(x)
         if isinstance(kernel, IntersectionKernel):
-            histograms = Histograms.of(x, self.levels)
-            return HistogramOperator(histograms, kernel), kernel_error(x, histograms, kernel)
-        exact = KernelError(0.0, 0.0, 0.0)
+            return HistogramOperator(Histograms.of(reader.coded(x), self.levels, allocate), kernel)
         if isinstance(kernel, LinearKernel):
-            return LinearOperator(x, kernel) if reader.sparse else DenseOperator(dense(x), kernel), exact
+            return LinearOperator(x[:], kernel) if reader.sparse else DenseOperator(dense(x), kernel)
         assert isinstance(kernel, RBFKernel)
         # A softmax fit is many products with the same matrix.
         stored = self.likelihood == "softmax" and 8 * x.shape[0] ** 2 <= self.max_memory
-        return (StoredOperator if stored else DenseOperator)(dense(x), kernel), exact
+        return (StoredOperator if stored else DenseOperator)(dense(x), kernel)
 
     def regression(self, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
         """Of an operator and the class numbers of its rows."""
@@ -213,6 +215,8 @@ class Settings:
 
 def dense(x: Table) -> Floats:
     """The table as a dense array."""
+    if isinstance(x, Chunked):
+        return np.concatenate([dense(block) for block in blocks_of(x)])
     return np.asarray(x.toarray() if sp.issparse(x) else x)
 
 
@@ -222,6 +226,8 @@ def as_table(x: Any) -> Table:
     >>> as_table([[1, 2]]).dtype
     dtype('float64')
     """
+    if isinstance(x, Chunked) and x.shape[0]:
+        return x
     table = x.tocsr().astype(np.float64) if sp.issparse(x) else np.asarray(x, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
         raise ValueError(f"items must be a table with at least one row and one column; got shape {table.shape}")

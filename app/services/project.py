@@ -16,9 +16,12 @@ from app.services import features
 from app.services.class_book import ClassBook
 from app.services.lease_book import Lease, LeaseBook
 from app.services.ledger import Event, Ledger, consensus
+from app.services.mapped import LargeArrays
 from app.services.project_settings import ProjectSettings, learner_settings
 from core import OnlineLearner, Published
 from core._types import Table
+from core.histograms import Chunked
+from core.histograms.chunked import BLOCK_ROWS
 
 log = logging.getLogger(__name__)
 
@@ -63,9 +66,10 @@ class StoredEncoder:
 class Project:
     """Settings, classes, item keys, answers, leases, and the learner."""
 
-    def __init__(self, database: Database, project_id: str) -> None:
+    def __init__(self, database: Database, project_id: str, arrays: LargeArrays) -> None:
         self.database = database
         self.id = project_id
+        self.arrays = arrays  # of coded items
         self.learner: OnlineLearner | None = None
         self.broken: str | None = None  # why there is no model, or none to rely on
         self.fallbacks = 0  # times the model failed
@@ -269,12 +273,19 @@ class Project:
     def begin_model(self, x: Table) -> OnlineLearner:
         """A learner of the first items; a ValueError says what cannot be read."""
         nodes = self.classes.nodes()
-        learner = OnlineLearner(learner_settings(self.model()), nodes.given, parents=nodes.parents)
+        settings = learner_settings(self.model())
+        learner = OnlineLearner(settings, nodes.given, allocate=self.arrays.allocate, parents=nodes.parents)
         learner.add_items(x)
         return learner
 
-    def load_table(self, start: int, stop: int) -> Table:
-        """Features of items, from the database."""
+    def table(self, start: int, stop: int) -> Table:
+        """Features of items; many of them are read from the database in blocks, each time they are gone through."""
+        if stop - start <= BLOCK_ROWS:
+            return self._read(start, stop)
+        shape = stop - start, self.width or 1
+        return Chunked(shape, lambda first, last: self._read(start + first, start + last))
+
+    def _read(self, start: int, stop: int) -> Table:
         with self.database.read() as connection:
             return features.table(items.stream_features(connection, self.id, start, stop), self.width or 1)
 

@@ -1,6 +1,5 @@
 """The model of a project from its snapshot, or from its items, answers and last training."""
 
-import io
 import logging
 import os
 from dataclasses import replace
@@ -32,7 +31,7 @@ def restore_model(project: Project, folder: Path) -> None:
     try:
         learner = _from_snapshot(project, path_of(project, folder)) or build(project, training)
         for start, stop in batches(project, len(learner)):
-            learner.add_items(project.load_table(start, stop))
+            learner.add_items(project.table(start, stop))
         tell(learner, differences(learner, project.all_wanted()))
         project.learner, project.broken = learner, None
         project.made_with = project.model()
@@ -51,7 +50,8 @@ def build(project: Project, training: Any) -> OnlineLearner:
             parameters = parameters_of(training.parameters)
     nodes, record = project.classes.nodes(), TrackRecord(project.foretold())
     labelling = Labelling(nodes.given, parameters=parameters, record=record, parents=nodes.parents)
-    return OnlineLearner.build(learner_settings(project.model()), project.load_table(0, first), labelling)
+    settings, x = learner_settings(project.model()), project.table(0, first)
+    return OnlineLearner.build(settings, x, labelling, allocate=project.arrays.allocate)
 
 
 def batches(project: Project, start: int) -> list[tuple[int, int]]:
@@ -126,8 +126,7 @@ def write_snapshot(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
 def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
     """None if there is none, or none that fits the settings, training and classes of today."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            arrays = dict(file.items())
+        arrays = project.arrays.read(path)
         fits = (
             int(arrays["format"]) == FORMAT
             and int(arrays["training_id"]) == project.training_id
@@ -140,7 +139,7 @@ def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
         nodes = project.classes.nodes()  # names may be other ones by now
         arrays["classes"] = np.array(nodes.given, dtype=np.str_)
         arrays["parents"] = np.array([nodes.parents.get(name, "") for name in nodes.given], dtype=np.str_)
-        learner = OnlineLearner.restore(learner_settings(project.model()), arrays)
+        learner = OnlineLearner.restore(learner_settings(project.model()), arrays, project.arrays.allocate)
     except FileNotFoundError:
         return None
     except Exception:

@@ -17,6 +17,7 @@ from app.services import training
 from app.services.access import Access
 from app.services.clock import now
 from app.services.job_runner import JobRunner, Work
+from app.services.mapped import LargeArrays
 from app.services.media import Media
 from app.services.pool_map import PoolMap
 from app.services.problems import NotFound, Unavailable
@@ -94,6 +95,11 @@ class Service:
     def snapshots(self) -> Path:
         """The folder of snapshots."""
         return self.settings.data_dir / "snapshots"
+
+    @property
+    def arrays(self) -> LargeArrays:
+        """Coded items that are mapped into memory."""
+        return LargeArrays(self.settings.data_dir / "pools", self.settings.map_above)
 
     @property
     def uploads(self) -> Path:
@@ -200,7 +206,7 @@ class Service:
         with self._loading:
             found = self._running.get(project_id)
             if found is None:
-                project = Project(self.database, project_id)
+                project = Project(self.database, project_id, self.arrays)
                 project.reload()
                 restore_model(project, self.snapshots)
                 project.publish()

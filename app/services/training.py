@@ -113,7 +113,7 @@ class PutInPlace(Task):
         project.made_with = self.material.model
         _add_classes(self.learner, project.classes.nodes())
         for start, stop in batches(project, len(self.learner)):
-            self.learner.add_items(project.load_table(start, stop))
+            self.learner.add_items(project.table(start, stop))
         project.learn_all()
         self.learner.remember(project.foretold())
 
@@ -124,10 +124,12 @@ def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -
     if not material.n_items:
         return {"labels": 0, "items": 0}
     progress.tell(0, None, "reading items")
-    x = project.load_table(0, material.n_items)
+    x = project.table(0, material.n_items)
     settings = learner_settings(material.model)
     progress.tell(0, None, "training")
-    learner = OnlineLearner.build(settings, x, material.labelling, train=tune, on_step=progress.step)
+    learner = OnlineLearner.build(
+        settings, x, material.labelling, train=tune, on_step=progress.step, allocate=project.arrays.allocate
+    )
     try:
         while _catch_up(learner, *writer.do(TakeLabels(project), LATER)) > CLOSE:
             progress.step()

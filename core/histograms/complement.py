@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Table
+from core.histograms.chunked import blocks_of, pairwise_reduced
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,10 @@ class Complement:
     @classmethod
     def of(cls, x: Table) -> "Complement":
         """The range of each column."""
+        return pairwise_reduced(cls.joined, map(cls._of_block, blocks_of(x)))
+
+    @classmethod
+    def _of_block(cls, x: Table) -> "Complement":
         low, high = x.min(axis=0), x.max(axis=0)
         if sp.issparse(low):
             low, high = low.toarray().ravel(), high.toarray().ravel()

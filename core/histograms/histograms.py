@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from core._types import Codes, Table
+from core.histograms.chunked import blocks_of
 from core.histograms.levels import LevelTable
 from core.histograms.quantise import LevelRule, distinct_values, levels_of
-from core.histograms.raw import RawRows, blocks_of, raw_rows
-from core.histograms.rows import CodedRows, code_type
+from core.histograms.raw import RawRows, raw_rows
+from core.histograms.rows import Allocate, CodedRows, code_type
 
 
 def code_rows(rows: RawRows, levels: LevelTable) -> CodedRows:
@@ -36,10 +37,13 @@ class Histograms:
     quantised: bool = False  # whether some stored value is not its level
 
     @classmethod
-    def of(cls, x: Table, rule: LevelRule = None) -> "Histograms":
-        """Choose levels from the rows of a valid dense or CSR matrix, and code them."""
-        levels, quantised = levels_of(distinct_values(x), rule)
-        histograms = cls(levels, CodedRows.empty(levels.lineage), quantised)
+    def of(cls, x: Table, rule: LevelRule = None, allocate: Allocate = np.empty) -> "Histograms":
+        """Choose levels from the rows of a valid table, and code them; it is gone through twice, in blocks."""
+        distinct = distinct_values(x)
+        levels, quantised = levels_of(distinct, rule)
+        nnz = sum(int(counts.sum()) for _, counts in distinct)
+        room = CodedRows.with_room(x.shape[0], nnz, code_type(len(levels)), levels.lineage, allocate)
+        histograms = cls(levels, room, quantised)
         for block in blocks_of(x):
             histograms.rows.append(code_rows(raw_rows(block), levels))
         return histograms

@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
+from core.histograms.chunked import blocks_of, pairwise_reduced
 from core.histograms.levels import LevelTable, Room
-from core.histograms.raw import blocks_of
 
 LevelRule = Literal["auto"] | int | None
 
 AUTO_LEVELS = 8192  # S that "auto" aims at: a factor of half a gigabyte, a second or two to compute
-COUNTED = 1 << 16  # distinct values of a dimension that are kept while chunks are counted
+COUNTED = 1 << 16  # distinct values of a dimension that are kept while blocks are counted
 AUTO_LEAST = 4  # levels it leaves a dimension in any case
 
 Distinct = list[tuple[Floats, Indices]]
@@ -20,12 +20,12 @@ _NOTHING = (np.empty(0), np.empty(0, dtype=np.int64))
 
 
 def distinct_values(x: Table) -> Distinct:
-    """Positive values and how often they occur, ascending, for each dimension; the constant one behind the data."""
-    total: Distinct = []
-    for block in blocks_of(x):
-        new = _distinct(block)
-        total = [_merge(old, more) for old, more in zip(total, new, strict=True)] if total else new
-    return [*total, (np.ones(1), np.array([x.shape[0]]))]
+    """Positive values and how often they occur, ascending, for each dimension; the constant one behind the data.
+
+    Where a dimension of several blocks has more than `COUNTED` values, they are thinned out.
+    """
+    counted = pairwise_reduced(merged, map(_distinct, blocks_of(x)))
+    return [*counted, (np.ones(1), np.array([x.shape[0]]))]
 
 
 def _distinct(x: Table) -> Distinct:

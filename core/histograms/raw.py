@@ -1,14 +1,11 @@
 """Raw rows: validated non-negative numbers as they came, not yet coded."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from core._types import Dims, Floats, Indices, Table
-
-BLOCK_ROWS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +77,3 @@ def _from_csr(x: sp.csr_array) -> RawRows:
     dims[~constant] = x.indices
     values[~constant] = x.data
     return RawRows(starts, dims, values, width + 1)
-
-
-def blocks_of(x: Table) -> Iterator[Table]:
-    """The table in blocks of rows, so that what is made of it is never there as a whole; one block if it is empty."""
-    for first in range(0, max(x.shape[0], 1), BLOCK_ROWS):
-        yield x[first : first + BLOCK_ROWS]

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Codes, Indices
+from core.histograms.chunked import BLOCK_ROWS
 from core.histograms.raw import entries_of
 
 Allocate = Callable[[int, Any], NDArray[Any]]
 """An array of so many entries of a type, whatever they hold: of memory, or of a file that is mapped into it."""
-
-BLOCK_ROWS = 1 << 17
 
 
 def code_type(n_levels: int) -> type[np.unsignedinteger[Any]]:
@@ -55,6 +54,13 @@ class CodedRows:
     def empty(cls, lineage: str = "") -> "CodedRows":
         return cls.of(np.empty(0, dtype=np.uint16), np.zeros(1, dtype=np.int64), lineage)
 
+    @classmethod
+    def with_room(cls, n: int, nnz: int, kind: Any, lineage: str = "", allocate: Allocate = np.empty) -> "CodedRows":
+        """No rows yet, in buffers for so many of them."""
+        rows = cls(allocate(max(nnz, 1), kind), allocate(n + 1, np.int64), 0, lineage, allocate)
+        rows._starts[0] = 0
+        return rows
+
     def __len__(self) -> int:
         return self._n
 
@@ -82,10 +88,7 @@ class CodedRows:
 
     def stored(self, allocate: Allocate) -> "CodedRows":
         """The same rows in buffers of another kind, where rows to come are stored, too."""
-        rows = CodedRows(
-            allocate(max(self.nnz, 1), self._codes.dtype), allocate(self._n + 1, np.int64), 0, self.lineage, allocate
-        )
-        rows._starts[0] = 0
+        rows = CodedRows.with_room(self._n, self.nnz, self._codes.dtype, self.lineage, allocate)
         for first in range(0, self._n, BLOCK_ROWS):
             rows.append(self.between(first, min(self._n, first + BLOCK_ROWS)))
         return rows

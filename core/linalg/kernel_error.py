@@ -6,8 +6,8 @@ import numpy as np
 
 from core._types import Floats, Table
 from core.histograms import Histograms, RawRows, code_rows, raw_rows
-from core.kernels import IntersectionKernel
 from core.linalg.histogram_operator import HistogramOperator
+from core.linalg.operator import Operator
 
 SAMPLE_ROWS = 128
 
@@ -32,20 +32,21 @@ class KernelError:
         return cls(mean, float(errors.max()), mean / size if size > 0.0 else 0.0)
 
 
-def kernel_error(x: Table, histograms: Histograms, kernel: IntersectionKernel) -> KernelError:
+def kernel_error(x: Table, operator: Operator) -> KernelError:
     """Measured on rows that are spread evenly over x; zero where nothing was quantised.
 
     >>> x = np.array([[0.1], [0.2], [0.6]])
+    >>> from core.kernels import IntersectionKernel
     >>> kernel = IntersectionKernel(np.ones(1), np.zeros(1, dtype=int), bias=0.0)
-    >>> round(kernel_error(x, Histograms.of(x, 2), kernel).max, 3)
+    >>> round(kernel_error(x, HistogramOperator(Histograms.of(x, 2), kernel)).max, 3)
     0.05
     """
-    if not histograms.quantised:
+    if not (isinstance(operator, HistogramOperator) and operator.histograms.quantised):
         return KernelError(0.0, 0.0, 0.0)
     sample = x[np.unique(np.linspace(0, x.shape[0] - 1, SAMPLE_ROWS).astype(np.int64))]
-    exact = HistogramOperator(Histograms.of(sample), kernel)
-    coded = code_rows(raw_rows(sample), histograms.levels)
-    coarse = HistogramOperator(Histograms(histograms.levels, coded), kernel)
+    exact = HistogramOperator(Histograms.of(sample), operator.kernel)
+    coded = code_rows(raw_rows(sample), operator.levels)
+    coarse = HistogramOperator(Histograms(operator.levels, coded), operator.kernel)
     return KernelError.between(exact.cross(exact.rows), coarse.cross(coarse.rows))
 
 

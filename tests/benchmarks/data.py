@@ -22,3 +22,10 @@ def twenty_levels(n, n_dims=54, seed=0):
     x = rng.integers(0, 21, size=(n, n_dims), dtype=np.int8)
     score = x[:, :5].sum(axis=1) + rng.normal(scale=5.0, size=n)
     return x / 20.0, np.digitize(score, np.quantile(score, [0.25, 0.5, 0.75]))
+
+
+def sparse_rows(rng, n, n_dims, held):
+    """Rows with so many non-zeros, of sixteen values."""
+    columns = np.argsort(rng.random((n, n_dims), dtype=np.float32), axis=1)[:, :held]
+    values = rng.integers(1, 17, n * held) / 16
+    return sp.csr_matrix((values, columns.ravel(), np.arange(0, n * held + 1, held)), shape=(n, n_dims))

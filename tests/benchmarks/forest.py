@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from app.commands.labelled_files import read_task
 from core import GPHIKClassifier, GPHIKForestClassifier, Labelling, OnlineLearner, Settings, _jit
+from tests.benchmarks.data import sparse_rows
 from tests.benchmarks.rows import Row, peak_memory, seconds, spent, timed, times
 
 
@@ -167,7 +167,7 @@ def large_pool(m=1_000_000, n_dims=200, held=40, labels=100):
             "files": OnlineLearner(Settings(levels=16), ["a", "b"], allocate=mapped),
         }
         for _ in range(0, m, m // 10):
-            learnt = _sparse(rng, m // 10, n_dims, held)
+            learnt = sparse_rows(rng, m // 10, n_dims, held)
             for learner in learners.values():
                 learner.add_items(learnt)
         for name, learner in learners.items():
@@ -199,10 +199,3 @@ def behind_a_pool(m=100_000, n_dims=20, n_classes=10):
             forest, gp = found["forest"], found["gp"]
             what = f"forest behind {m:,} items, {kernel} leaves, {labels:,} labels: label to next item"
             yield Row(what, seconds(forest), f"one GP {seconds(gp)}", times(forest, gp))
-
-
-def _sparse(rng, n, n_dims, held):
-    """Rows with so many non-zeros, of sixteen values."""
-    columns = np.argsort(rng.random((n, n_dims), dtype=np.float32), axis=1)[:, :held]
-    values = rng.integers(1, 17, n * held) / 16
-    return sp.csr_matrix((values, columns.ravel(), np.arange(0, n * held + 1, held)), shape=(n, n_dims))

@@ -1,5 +1,6 @@
 """The service over real HTTP on loopback: `asknext serve` in a process of its own, clients in this one."""
 
+import re
 import tempfile
 import threading
 import time
@@ -12,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tests.app.live import ADMIN, Process
-from tests.benchmarks.data import word_histograms
+from tests.benchmarks.data import sparse_rows, word_histograms
 from tests.benchmarks.rows import Row, seconds, timed, times
 
 POOL, KNOWN, CLASSES = 100_000, 1_000, 10
@@ -21,8 +22,8 @@ NAMES = [str(c) for c in range(CLASSES)]
 
 
 @contextmanager
-def serving(folder):
-    server = Process(None, folder).start()
+def serving(folder, **environment):
+    server = Process(None, folder, environment).start()
     try:
         yield server
     finally:
@@ -116,6 +117,29 @@ def large_pool():
             yield from annotators(server, http, project, y)
         yield Row("  /health/live all the while", spread(live), aim="p99 50 ms")
         yield activeml(x, y)
+
+
+def million():
+    """A pool that is read from the database in blocks, with its codes in a mapped file."""
+    x, y = sparse_rows(np.random.default_rng(0), 1_000_000, 200, 40), np.arange(1_000_000) % CLASSES
+    with tempfile.TemporaryDirectory() as folder:
+        with serving(folder, ASKNEXT_MAP_ABOVE="1000000") as server, client_of(server) as http:
+            project = new_project(http, kernel="hik", levels=16)
+            spent = import_rows(http, project, x)
+            what = "import of 1,000,000 items x 40 non-zeros"
+            yield Row(what, seconds(spent), f"peak memory {memory_of(server):.2f} GiB")
+            call(http, "POST", f"{project}/labels", json=entries(y, range(100)))
+            one = annotate(server, ADMIN, project, y, 20, [])
+            yield Row("  label to next item, one person", spread(one), aim="250 ms")
+        again = Process(None, folder)
+        yield Row("  restart from a snapshot", seconds(timed(again.start)), f"peak memory {memory_of(again):.2f} GiB")
+        again.stop()
+
+
+def memory_of(server):
+    """GiB the server has held at most, mapped files included."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 2**20
 
 
 def annotators(server, http, project, y):

@@ -76,7 +76,7 @@ def many_classes(n=5_000, n_classes=1_000, n_dims=1_000):
         [n_classes + np.arange(n_classes) // 10, n_classes + 100 + np.arange(100) // 10, [-1] * 10]
     )
     settings = Settings(bias=0.0)
-    operator, _ = settings.operator(x, settings.reader(x))
+    operator = settings.operator(x, settings.reader(x))
     prior = Prior.shared(ClassTree(parents), operator.kernel, 3.0)
     cost, model = spent(lambda: SoftmaxRegression(operator, y, prior))
     what = f"softmax fit n = {n:,}, {n_classes:,} classes in three levels"

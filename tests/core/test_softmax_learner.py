@@ -78,7 +78,7 @@ def test_means_and_variances_are_those_of_the_softmax_model(parents):
     learner = learner_of(x, classes=[*NAMES, "insect"], parents=parents)
     learner.label_many({item: NAMES[y[item]] for item in range(12)})
     settings, tree = Settings(levels=None, likelihood="softmax"), learner.nodes.tree
-    operator, _ = settings.operator(x, settings.reader(x))
+    operator = settings.operator(x, settings.reader(x))
     model = SoftmaxClasses(operator.only(np.arange(12)), learner.labels[:12], tree, noise=0.1)
     rows = operator.own(np.arange(N))
     assert np.allclose(learner.publish().probabilities, model.probabilities(rows), atol=1e-4)

@@ -16,6 +16,7 @@ from tests.app.reliability.servers import scaled
 
 CLASSES = ["red", "green", "blue"]
 COLUMNS = 8
+TOP = scaled(25, 100)  # questions that are compared
 
 
 def client(address, key=ADMIN, timeout=60.0):
@@ -74,7 +75,7 @@ class Site:
         assert not answer["degraded"]
         return np.array([[*row["mean"].values(), row["variance"], *row["probabilities"].values()] for row in rows])
 
-    def top(self, count=scaled(25, 100)):
+    def top(self, count=TOP):
         """The best questions and their scores; their leases are given back."""
         asked = {"count": count, "seed": 1, "explore": 0}
         items = done(self.admin.post(f"{self.path}/query", json=asked))["items"]

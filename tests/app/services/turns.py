@@ -19,10 +19,10 @@ from core import compile_all
 
 
 @contextmanager
-def service_in(folder):
+def service_in(folder, **settings):
     """A service without HTTP."""
     compile_all()
-    service = Service(ServiceSettings(data_dir=folder))
+    service = Service(ServiceSettings(data_dir=folder, **settings))
     try:
         yield service
     finally:
@@ -89,11 +89,11 @@ def commit_fails(database, monkeypatch):
 
 def assert_as_rebuilt(running, atol=1e-9):
     """The model is the one that the database alone would give."""
-    project = Project(running.project.database, running.project.id)
+    project = Project(running.project.database, running.project.id, running.project.arrays)
     project.reload()
     fresh, live = build(project, last_training(project)), running.project.learner
     for first, end in batches(project, len(fresh)):
-        fresh.add_items(project.load_table(first, end))
+        fresh.add_items(project.table(first, end))
     tell(fresh, differences(fresh, project.all_wanted()))
     assert running.project.degraded is None
     assert live.nodes == fresh.nodes

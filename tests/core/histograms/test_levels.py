@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.histograms import Histograms, LevelTable, code_rows, raw_rows
+from core.histograms import Histograms, LevelTable, chunked, code_rows, raw_rows
 from tests.core.data import continuous, size
 from tests.reference.dense import nearest_level
 from tests.strategies import histograms
@@ -103,11 +103,9 @@ def test_room_is_filled_before_values_are_rounded():
 
 
 def test_data_in_blocks_give_the_same_histograms(monkeypatch):
-    from core.histograms import raw
-
     x = continuous(size(500, 40), 6)
     whole = Histograms.of(x, 9)
-    monkeypatch.setattr(raw, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(chunked, "BLOCK_ROWS", 7)
     parts = Histograms.of(x, 9)
     assert np.array_equal(whole.levels.values, parts.levels.values)
     assert np.array_equal(whole.rows.codes, parts.rows.codes)

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.histograms import Histograms, raw
+from core.histograms import Histograms, chunked
 from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, room_for
 from core.histograms.raw import raw_rows
 from tests.core.data import continuous, either_form
@@ -42,7 +42,7 @@ def test_levels_have_less_error_than_equal_steps_and_than_quantiles():
 def test_distinct_values_of_blocks_are_those_of_the_whole(x, rows):
     for form in either_form(x):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(raw, "BLOCK_ROWS", rows)
+            patch.setattr(chunked, "BLOCK_ROWS", rows)
             merged = distinct_values(form)
         for column, (found, counts) in zip(np.hstack([x, np.ones((len(x), 1))]).T, merged, strict=True):
             expected, expected_counts = np.unique(column[column > 0], return_counts=True)

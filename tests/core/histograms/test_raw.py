@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
-from core.histograms import raw, raw_rows
+from core.histograms import chunked, raw_rows
 from tests.core.data import either_form
 from tests.strategies import histograms
 
@@ -36,10 +36,10 @@ def test_more_than_65535_columns():
 
 
 def test_blocks_cover_all_rows(monkeypatch):
-    monkeypatch.setattr(raw, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(chunked, "BLOCK_ROWS", 3)
     x = np.arange(8.0)[:, None]
     for form in either_form(x):
-        blocks = [raw_rows(block) for block in raw.blocks_of(form)]
+        blocks = [raw_rows(block) for block in chunked.blocks_of(form)]
         assert [len(block) for block in blocks] == [3, 3, 2]
         assert np.array_equal(np.vstack([dense_again(block) for block in blocks])[:, :1], x)
 

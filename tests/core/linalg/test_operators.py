@@ -130,9 +130,9 @@ def test_products_of_many_rows_do_not_depend_on_the_number_of_threads(monkeypatc
 def test_the_kernel_error_of_quantisation_is_reported():
     x = continuous(size(300, 80), 6)
     kernel = weighted(6)
-    errors = [kernel_error(x, Histograms.of(x, q), kernel).mean for q in (2, 8, 32)]
+    errors = [kernel_error(x, HistogramOperator(Histograms.of(x, q), kernel)).mean for q in (2, 8, 32)]
     assert errors[0] > 2 * errors[1] > 4 * errors[2] > 0.0
-    assert kernel_error(x, Histograms.of(x, None), kernel).max == 0.0
+    assert kernel_error(x, HistogramOperator(Histograms.of(x, None), kernel)).max == 0.0
     # Against a direct computation, on all rows (fewer than the sample).
     few = x[:50]
     stored = Histograms.of(few, 4)
@@ -141,7 +141,7 @@ def test_the_kernel_error_of_quantisation_is_reported():
         codes = stored.rows.codes[stored.rows.starts[i] : stored.rows.starts[i + 1]]
         values[i, stored.levels.dims[codes]] = stored.levels.values[codes]
     exact, coarse = twin(kernel, few, few), twin(kernel, values[:, :6], values[:, :6])
-    error = kernel_error(few, stored, kernel)
+    error = kernel_error(few, HistogramOperator(stored, kernel))
     assert error.max == pytest.approx(np.abs(exact - coarse).max())
     assert error.mean == pytest.approx(np.abs(exact - coarse).mean())
     assert error.relative == pytest.approx(np.abs(exact - coarse).mean() / exact.mean())
