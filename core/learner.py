@@ -372,11 +372,11 @@ class OnlineLearner:
         learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents, engine=engine)
         learner._choice, learner._model_choice = choice, model_choice
         learner.add_items(x)
-        learner.label_many(labelling.labels, labelling.doubts, refresh=not train)
+        learner.label_many(labelling.labels, labelling.doubts, refresh=False)
         learner._record, learner.version = labelling.record, labelling.version + 1
         on_step()
-        if train and not learner._some_model.tune(on_step):
-            learner._labelled.refresh()
+        if not (train and learner._some_model.tune(on_step)) and labelling.labels:
+            learner._labelled.settle()
         return learner
 
     def state(self, *, refit: bool = True) -> dict[str, NDArray[Any]]:

@@ -60,7 +60,9 @@ class PoolModel:
         rough = settings.kernel == "hik" and not (settings.complement or settings.split)
         x = Reader(rough, None).check(x)
         if settings.kernel == "auto" and parameters.kernel not in candidates(settings, x, x.shape[0]):
-            parameters = Parameters(first_kernel(settings, x))
+            parameters = Parameters(
+                first_kernel(settings, x), model=parameters.model, compared_at=parameters.compared_at
+            )
         kernel = parameters.kernel
         plain = _plain(settings, kernel)
         reader = plain.reader(x)

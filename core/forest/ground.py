@@ -7,9 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
+from core.forest.tree import BLOCK_ROWS, Tree
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, Operator
-from core.posterior import LabelRegression, one_vs_all, probit, taken
+from core.posterior import LabelRegression, between, one_vs_all, probit, taken
 
 LEAST_SHARE = 1e-12  # of a label's noise that its own item does not explain, as far as rounding can tell
 
@@ -49,6 +50,15 @@ class Ground:
             model.labels, model.factors = self.numbers[places], self.factors[places]
             model.refit()
         return model
+
+    def route(self, tree: Tree, query: Any) -> Indices:
+        """The leaf of each row, read in blocks."""
+        nodes = np.zeros(len(query), dtype=np.int64)
+        if len(tree.feature) > 1:
+            for first in range(0, len(query), BLOCK_ROWS):
+                last = min(len(query), first + BLOCK_ROWS)
+                nodes[first:last] = tree.route(self.table(between(query, first, last)))
+        return nodes
 
     def table(self, query: Any) -> Table:
         """The numbers that trees look at: of histograms the values that they have, or would have, as items."""

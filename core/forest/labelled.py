@@ -83,7 +83,7 @@ class LabelledForest(OverGround):
         ground = self.ground
         if len(ground.learnt) < self.grown_at + ground.leaf_size or len(np.unique(ground.numbers)) < 2:
             return False
-        return any((tree.sizes()[tree.answers.pure < 0] > 2 * ground.leaf_size).any() for tree in self.trees)
+        return any((tree.sizes()[tree.pure() < 0] > 2 * ground.leaf_size).any() for tree in self.trees)
 
     @property
     def votes(self) -> Votes | None:
@@ -162,24 +162,26 @@ class LabelledForest(OverGround):
 
     def tune(self, weights: bool, on_step: Callable[[], object]) -> bool:
         """Grow trees where there are labels enough, find hyperparameters by leave-one-out, and use them."""
-        ground, n_labels = self.ground, len(self.learnt)
-        self.grown_at = n_labels
-        if n_labels > ground.leaf_size:
-            x = ground.table(self.rows(np.array(self.learnt)))
-            rule = tree_rule(self.n_trees)
-            self.plant([grow(x, self.numbers, ground.leaf_size, rule, seed) for seed in range(self.n_trees)])
-        else:
-            self.plant([Tree.leaf()])
-        if self.is_one_leaf:
-            found = tune(self.trees[0].model(0), "loo", weights=weights, on_step=on_step)
-            self.reset(found.kernel, found.noise)
-            return True
-        best = tune_parts(self._parts(), self.operator.kernel, self.noise, on_step)
-        if best is not None:
-            self.reset(best.kernel, best.noise)
-        else:
-            self.refresh()
+        with self.all_or_nothing():
+            self._grow()
+            if self.is_one_leaf:
+                found = tune(self.trees[0].model(0), "loo", weights=weights, on_step=on_step)
+                self.reset(found.kernel, found.noise)
+            elif (best := tune_parts(self._parts(), self.operator.kernel, self.noise, on_step)) is not None:
+                self.reset(best.kernel, best.noise)
+            else:
+                self.refresh()
         return True
+
+    def _grow(self) -> None:
+        """Trees for the labels of today."""
+        ground, self.grown_at = self.ground, len(self.learnt)
+        if self.grown_at <= ground.leaf_size:
+            self.plant([Tree.leaf()])
+            return
+        x = ground.table(self.rows(np.array(self.learnt)))
+        rule = tree_rule(self.n_trees)
+        self.plant([grow(x, self.numbers, ground.leaf_size, rule, seed) for seed in range(self.n_trees)])
 
     def _parts(self) -> Iterator[LeafRows]:
         """Rows of impure leaves, in an order that has nothing to do with them."""
@@ -209,6 +211,12 @@ class LabelledForest(OverGround):
         for tree in self.trees:
             tree.refresh()
         self._see()
+
+    def settle(self) -> None:
+        """After many labels that were not looked at: leaves that are far too large are not solved, but split."""
+        if self.is_outgrown:
+            self._grow()
+        self.refresh()
 
     def predictive(self, query: Any) -> tuple[Floats, Floats, Floats | None]:
         """Means, variances and probabilities of rows that need not be items."""
@@ -289,13 +297,13 @@ class LabelledForest(OverGround):
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Take everything back when a change fails half-way; models are then solved again when they are needed."""
-        ground, mean, variance = copy(self.ground), self.mean, self.variance
+        ground, mean, variance, grown_at = copy(self.ground), self.mean, self.variance, self.grown_at
         rows = ground.operator.checkpoint()
         trees = [(tree.tree, tree.answers) for tree in self.trees]
         try:
             yield
         except Exception:
-            self.ground, self.mean, self.variance = ground, mean, variance
+            self.ground, self.mean, self.variance, self.grown_at = ground, mean, variance, grown_at
             ground.operator.restore(rows)
             self.plant([tree for tree, _ in trees], [answers for _, answers in trees])
             raise

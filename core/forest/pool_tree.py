@@ -1,5 +1,6 @@
 """One tree over a pool: every leaf follows the labels in it, and only its own items are computed again."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class PoolTree:
         self._taught: dict[int, Indices] = {}  # items that the model of a node knows, in its order
         if answers is None:
             m = len(ground)
-            nodes = tree.route(ground.table(ground.rows))
+            nodes = ground.route(tree, ground.rows)
             unknown = np.zeros((m, ground.n_classes)), np.zeros(m), np.full(len(tree.feature), -1)
             answers = TreeAnswers(nodes, *unknown)  # until it is refreshed
         self.answers = answers
@@ -36,8 +37,8 @@ class PoolTree:
         """All items from scratch, by models that are there or solved now."""
         m = len(self.ground)
         mean, variance = np.zeros((m, self.ground.n_classes)), np.zeros(m)
-        for node, items in groups(self.answers.nodes):
-            model, rows = self.model(node), taken(self.ground.rows, items)
+        for node, items, rows in self._leaves():
+            model = self.model(node)
             mean[items], variance[items] = model.posterior.means(rows), model.posterior.variance(rows)
         self.answers = TreeAnswers(self.answers.nodes, mean, variance, self.pure())
 
@@ -63,6 +64,14 @@ class PoolTree:
             changed.append(inside)
         self.answers = TreeAnswers(old.nodes, mean, variance, pure)
         return np.concatenate(changed)
+
+    def _leaves(self) -> Iterator[tuple[int, Indices, Any]]:
+        """Each leaf that has items, with their numbers and the items as a query."""
+        if len(self.tree.feature) == 1:
+            yield 0, np.arange(len(self.ground)), self.ground.rows
+            return
+        for node, items in groups(self.answers.nodes):
+            yield node, items, taken(self.ground.rows, items)
 
     def _led(self, node: int, inside: Indices, rows: Any, pool: PoolPosterior) -> LabelledPool:
         """A leaf whose model was brought to the labels of today, and its items with it."""
@@ -92,8 +101,8 @@ class PoolTree:
         """All classes may have other numbers: the means again; variances where a leaf is to know other labels now."""
         old, labels, learnt = self.answers, self.ground.labels, np.array(self.ground.learnt, dtype=np.int64)
         mean, variance = np.zeros((len(self.ground), self.ground.n_classes)), old.variance.copy()
-        for node, items in groups(old.nodes):
-            taught, rows = self._taught.get(node), taken(self.ground.rows, items)
+        for node, items, rows in self._leaves():
+            taught = self._taught.get(node)
             if taught is not None and len(np.setxor1d(taught, learnt[self._wanted(node)])) == 0:
                 model = self.models[node]
                 model.relabel(labels[taught], self.ground.n_classes)
@@ -107,7 +116,7 @@ class PoolTree:
     def append(self, query: Any) -> None:
         """More items, which are the last of the ground already."""
         old = self.answers
-        nodes = self.tree.route(self.ground.table(query))
+        nodes = self.ground.route(self.tree, query)
         mean, variance = self.moments(query, nodes)
         self.answers = TreeAnswers(
             np.concatenate([old.nodes, nodes]),
@@ -118,7 +127,7 @@ class PoolTree:
 
     def outside(self, query: Any) -> TreeAnswers:
         """What this tree says of rows that need not be items."""
-        nodes = self.tree.route(self.ground.table(query))
+        nodes = self.ground.route(self.tree, query)
         return TreeAnswers(nodes, *self.moments(query, nodes), self.answers.pure)
 
     def moments(self, query: Any, nodes: Indices) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
 """Three exact posteriors behind one protocol (design, section 3)."""
 
-from core.posterior.base import Posterior, taken
+from core.posterior.base import Posterior, between, taken
 from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
@@ -29,6 +29,7 @@ __all__ = [
     "PosteriorRule",
     "SummedPosterior",
     "SummedRegression",
+    "between",
     "choose",
     "costs",
     "one_vs_all",

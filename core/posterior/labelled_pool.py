@@ -195,6 +195,10 @@ class LabelledPool:
         """Mean and variance of all items from scratch."""
         self.pool.refresh(self.model.posterior)
 
+    def settle(self) -> None:
+        """After many labels that were not looked at."""
+        self.refresh()
+
     def rows(self, items: Indices) -> Any:
         """These items as a query."""
         return self.pool.parts.take(items).rows

@@ -233,6 +233,10 @@ class LabelledSoftmax:
         """The relative gradient at which the fit ended, or how exact the variances are, if that is worse."""
         return max(self.model.solution.gradient, self.spread.residual())
 
+    def settle(self) -> None:
+        """After many labels that were not looked at."""
+        self.refresh()
+
     def rows(self, items: Indices) -> Any:
         """These items as a query."""
         return self.spread.rows(items)

@@ -37,7 +37,7 @@ SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
     ],
     "learning": [learning.variance, learning.tuning, learning.pool, learning.gp_loop],
     "encoders": [encoders.digits, encoders.scenes, encoders.messages],
-    "forest": [*(partial(forest.accuracy, name) for name in forest.SETS)],
+    "forest": [*(partial(forest.accuracy, name) for name in forest.SETS), forest.behind_a_pool],
     "millions": [forest.millions, forest.streamed, forest.large_pool, service.million],
     "softmax": [softmax.words, softmax.many_classes],
     "cluster": [cluster.large_pool],

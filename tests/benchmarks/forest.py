@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from app.commands.labelled_files import read_task
-from core import GPHIKClassifier, GPHIKForestClassifier, OnlineLearner, Settings, _jit
+from core import GPHIKClassifier, GPHIKForestClassifier, Labelling, OnlineLearner, Settings, _jit
 from tests.benchmarks.data import sparse_rows
 from tests.benchmarks.rows import Row, peak_memory, seconds, spent, timed, times
 
@@ -29,7 +29,7 @@ class DataSet(NamedTuple):
 
 SETS = {
     "letter": DataSet("97.5 %", False, {}),
-    "pendigits": DataSet("98.2 %", False, {"leaf_size": 2000}),
+    "pendigits": DataSet("98.2 %", False, {"leaf_size": "auto"}),
     "shuttle": DataSet("99.9 %", True, {}),
     "adult": DataSet("85.0 %", True, {"trees": "random", "tune": "loo"}),
 }
@@ -178,3 +178,24 @@ def large_pool(m=1_000_000, n_dims=200, held=40, labels=100):
         a, b = learners.values()
         same = np.array_equal(a.mean, b.mean) and np.array_equal(a.variance, b.variance)
         yield Row("  the same to the last bit", str(same), f"peak memory {peak_memory():.2f} GiB")
+
+
+def behind_a_pool(m=100_000, n_dims=20, n_classes=10):
+    """Label to next item of a project with `model: forest`, beside one GP; the forest is one leaf up to 500 labels."""
+    _jit.compile_all()
+    rng = np.random.default_rng(0)
+    x = rng.random((m, n_dims))
+    y = ((x - 0.5) @ rng.normal(size=(n_dims, n_classes))).argmax(axis=1).astype(str)
+    for kernel in ("hik", "rbf"):
+        for labels in (300, 3000):
+            found = {}
+            for model in ("forest", "gp"):
+                settings = Settings(kernel=kernel, model=model, levels=16)
+                known = Labelling(tuple(np.unique(y)), dict(enumerate(y[:labels].tolist())))
+                learner = OnlineLearner.build(settings, x, known)
+                items = range(labels, labels + 7)
+                waits = [timed(lambda i=i, one=learner: (one.label(i, y[i]), one.query(1))) for i in items]
+                found[model] = float(np.median(waits))
+            forest, gp = found["forest"], found["gp"]
+            what = f"forest behind {m:,} items, {kernel} leaves, {labels:,} labels: label to next item"
+            yield Row(what, seconds(forest), f"one GP {seconds(gp)}", times(forest, gp))

@@ -101,6 +101,7 @@ PLACES = [
     ("PATCH", PROJECT, {"name": HOLE}, TEXTS),
     ("PATCH", PROJECT, {"settings": {"lease_seconds": HOLE}}, NUMBERS | {"huge": HUGE}),
     ("PATCH", PROJECT, {"settings": {"kernel": HOLE}}, UNKNOWN),
+    ("PATCH", PROJECT, {"settings": {"likelihood": "softmax", "model": HOLE}}, UNKNOWN | {"unfit": '"forest"'}),
     ("PATCH", PROJECT, {"settings": HOLE}, SETTINGS | {"columns": '{"columns": 9}'}),
     ("POST", PROJECT + "/classes", {"name": HOLE}, TEXTS | {"taken": '"cat"'}),
     ("PATCH", PROJECT + "/classes/{name}", {"name": HOLE}, TEXTS | {"taken": '"dog"'}),

@@ -79,6 +79,7 @@ def test_training_import_and_export(boss, site, tmp_path):
     site.post(f"/v1/projects/{boss.project}/labels", {"labels": labels}, 201)
     page.get_by_role("button", name="Train only").click()
     expect(page.get_by_text("Trained", exact=True)).to_be_visible(timeout=30_000)
+    expect(page.locator("#manage-training dl")).to_contain_text("Modelgp")
     more = tmp_path / "more.csv"
     more.write_text("key,a,b,label\nnew,1,2,cat\n")
     page.get_by_label("Labels in the file count").check()

@@ -11,7 +11,6 @@ from app.services import training
 from app.services.mapped import LargeArrays
 from app.services.restoring import path_of
 from core.histograms import chunked
-from core.posterior.parts import rows_of
 from tests.app.services.turns import answers, assert_as_rebuilt, open_project, service_in
 
 
@@ -49,20 +48,12 @@ def test_a_pool_in_files_is_the_same_to_the_last_bit(tmp_path, monkeypatch):
     monkeypatch.setattr(chunked, "BLOCK_ROWS", 16)
     with service_in(tmp_path / "files", map_above=1) as service:
         running = trained(service)
-<<<<<<< HEAD
-        assert is_mapped(rows_of(running.project.learner.pool_kernel().pool)._codes)
-=======
         assert is_mapped(running.project.learner._labelled.all_rows._codes)
->>>>>>> seven-dask
         assert all(np.array_equal(*pair) for pair in zip(moments(running), expected, strict=True))
         assert not any((tmp_path / "files" / "pools").iterdir())  # files without names go with the process
     with service_in(tmp_path / "files", map_above=1) as service:
         running = service.open(running.project.id)
-<<<<<<< HEAD
-        assert is_mapped(rows_of(running.project.learner.pool_kernel().pool)._codes)
-=======
         assert is_mapped(running.project.learner._labelled.all_rows._codes)
->>>>>>> seven-dask
         assert all(np.array_equal(*pair) for pair in zip(moments(running), expected, strict=True))
         running.writer.do(answers(running, "A", i30="a"))
         assert_as_rebuilt(running)

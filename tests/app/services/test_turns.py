@@ -201,7 +201,7 @@ def test_a_writer_that_stops_answers_everybody(service):
         running.writer.submit(Task())
 
 
-@pytest.mark.parametrize("change", [{"noise": 5.0}, {"kernel": "rbf"}, {"bias": 0.0}])
+@pytest.mark.parametrize("change", [{"noise": 5.0}, {"kernel": "rbf"}, {"bias": 0.0}, {"model": "forest"}])
 def test_a_snapshot_is_not_taken_for_one_of_other_settings(tmp_path, change):
     with service_in(tmp_path) as service:
         running = open_project(service)

@@ -180,6 +180,27 @@ def test_a_change_that_fails_half_way_is_taken_back(monkeypatch):
     check(learner, x)
 
 
+@pytest.mark.jit
+def test_a_search_that_is_stopped_changes_nothing():
+    x, y = swirl(M)
+    learner = grown(x, y, leaf_size=30)
+    learner.label(N + 3, "west")
+    before, steps = learner.labelling().parameters, iter(range(3))
+    with pytest.raises(StopIteration):
+        learner.tune(on_step=lambda: next(steps))
+    assert learner.labelling().parameters == before
+    check(learner, x)
+
+
+def test_many_labels_at_once_grow_trees_before_they_are_solved():
+    x, y = swirl(M)
+    settings = grown(x, y).settings
+    labelling = Labelling(tuple(NAMES), dict(enumerate(y[:N].tolist())))
+    learner = OnlineLearner.build(settings, x, labelling)
+    assert learner.publish().solver == "forest"
+    check(learner, x)
+
+
 def test_large_leaves_ask_for_a_training_which_splits_them():
     x, y = swirl(M)
     learner = grown(x, y)
