@@ -261,6 +261,21 @@ def test_auto_takes_the_forest_where_it_is_surely_better_and_does_not_flap():
     assert str(plain.publish().model_choice).startswith("gp: ")
 
 
+def test_auto_stays_with_what_is_in_use_unless_the_other_is_surely_better():
+    x, y = checkers(90)
+    settings = Settings(kernel="rbf", gamma=8.0, model="auto", leaf_size=30, n_trees=2)
+    for incumbent in ("gp", "forest"):
+        known = Parameters(model=incumbent, compared_at=40)
+        labelling = Labelling(("a", "b"), dict(enumerate(y.tolist())), parameters=known)
+        view = OnlineLearner.build(settings, x, labelling, train=True).publish()
+        assert view.model_choice is not None
+        behind = {one.name: one for one in view.model_choice.contenders}
+        challenger = behind["forest" if incumbent == "gp" else "gp"]
+        assert view.model == incumbent or challenger.error < behind[incumbent].error
+        assert behind[view.model].behind == 0.0
+        assert view.solver == {"gp": "dual", "forest": "forest"}[view.model]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
