@@ -8,27 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices
-from core.choice import Choice
-from core.contributions import Contributions, contributions
 from core.histograms import Allocate, Engine
-from core.labelling import Labelling, Parameters, TrackRecord, best_class, most_probable, nothing
-from core.model_choice import ModelChoice
+from core.knowledge import Knowledge
+from core.labelling import Labelling, Parameters, TrackRecord
 from core.nodes import Nodes, checked_name
 from core.pool_model import PoolModel, chosen, compared
-from core.posterior import LabelledPool, LocalParts, Part, Parts
-from core.posterior.parts import total
-from core.projection import PoolKernel
-from core.published import Published, class_probabilities, predicted_classes
-from core.queries import Pick
-from core.questions import AnyPool, ask, check_strategy
 from core.settings import Settings, as_table
-from core.stopping import Advice
-
-SAMPLE = 16  # items looked at to see whether means have drifted
 
 
-class OnlineLearner:
+class OnlineLearner(Knowledge):
     """An exact posterior over a pool of items that learns from each label at once.
 
     Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
@@ -66,43 +54,9 @@ class OnlineLearner:
         self._parameters = parameters or Parameters()  # to begin with
         self._allocate = allocate
         self._engine = engine
-        self._choice: Choice | None = None
-        self._model_choice: ModelChoice | None = None
+        self._choice = self._model_choice = None
         self._record = TrackRecord()
-        self._model: PoolModel | None = None  # until there are items
-
-    def __len__(self) -> int:
-        return len(self._labelled) if self._model else 0
-
-    @property
-    def classes(self) -> list[str]:
-        """Names of the classes that items are one of, M."""
-        return list(self.nodes.classes)
-
-    @property
-    def labels(self) -> Indices:
-        """The number of each item's label in `nodes`, -1 without one."""
-        return self._labelled.labels if self._model else nothing()
-
-    @property
-    def n_seen(self) -> int:
-        """How many classes have labels."""
-        return len(np.unique(self._labelled.numbers))
-
-    @property
-    def mean(self) -> Floats:
-        """Posterior means, items x M."""
-        return self._labelled.mean
-
-    @property
-    def variance(self) -> Floats:
-        """Posterior variances of the latent functions, items."""
-        return self._labelled.variance
-
-    @property
-    def noise(self) -> float:
-        """Variance of the noise on a target."""
-        return self._labelled.noise
+        self._model = None
 
     def add_items(self, x: Any) -> None:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
@@ -116,11 +70,6 @@ class OnlineLearner:
             with self._all_or_nothing():
                 self._labelled.append(query)
         self.version += 1
-
-    def check_items(self, x: Any) -> None:
-        """Raise a ValueError if these rows could not be added."""
-        query = self._some_model.read(as_table(x))
-        self._labelled.operator.check(query)
 
     def label(self, item: int, name: str, *, doubt: float = 1.0, drawn: bool = False) -> None:
         """Learn that this item is of this class; `doubt` multiplies the noise (an annotator's, for instance).
@@ -166,22 +115,6 @@ class OnlineLearner:
             learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
 
-    def label_of(self, item: int) -> tuple[str, float] | None:
-        """Class and doubt of an item that has a label."""
-        if item not in self._labelled.learnt:
-            return None
-        index, labelled = self._labelled.learnt.index(item), self._labelled
-        return self.nodes.names[labelled.numbers[index]], float(labelled.factors[index])
-
-    def residual(self) -> float:
-        """How exact the model is: |(K + N) alpha - Y| / |Y|, or how far means of items are off, if that is more.
-
-        Under the softmax likelihood it is the gradient at which the fit ended, relative to the one it began with.
-        """
-        items = np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))
-        drift = np.abs(self.moments_of(items)[0] - self._labelled.means(self._labelled.rows(items)))
-        return max(self._labelled.residual(), float(drift.max(initial=0.0)))
-
     def retract(self, item: int) -> None:
         """Take the label of this item back."""
         self._check_item(item)
@@ -226,63 +159,6 @@ class OnlineLearner:
             raise ValueError('a tree of classes needs likelihood="softmax"')
         return nodes
 
-    def query(
-        self,
-        count: int = 1,
-        strategy: str = "unc",
-        *,
-        seed: int = 0,
-        explore: float = 0.0,
-        pending: Indices | None = None,
-        among: Indices | None = None,
-    ) -> list[Pick]:
-        """The unlabelled items to ask about next; `pending` ones were asked before and are not answered yet.
-
-        `among` restricts the choice to these items. Until two classes have labels, items are chosen to stand for the
-        pool (herding).
-        """
-        check_strategy(strategy)
-        if self._model is None:
-            return []
-        return ask(self._labelled, count, strategy, seed=seed, explore=explore, pending=pending, among=among)
-
-    def moments(self, x: Any) -> tuple[Floats, Floats]:
-        """Posterior means (rows x M) and variances (rows) of rows that need not be items."""
-        query = self._some_model.read(as_table(x))
-        return self._labelled.moments(query)
-
-    def moments_of(self, items: Indices) -> tuple[Floats, Floats]:
-        """Posterior means (items x M) and variances of some items."""
-        some = self._pool.take(items)
-        return some.mean, some.variance
-
-    def predicted(self, items: Indices | None = None) -> Indices:
-        """The most probable class of some items, or of all."""
-        return predicted_classes(self._pool, self._labelled.votes, items)
-
-    @property
-    def is_here(self) -> bool:
-        """Whether the pool is in this process."""
-        return isinstance(self._pool, LocalParts)
-
-    def is_finite(self) -> bool:
-        """Whether all that is known of the items can be held: features of 1e150 can be read, their products cannot."""
-        return bool(np.isfinite(sum(self._pool.collect(total))))
-
-    def predictive(self, x: Any) -> tuple[Floats, Floats, Floats]:
-        """Moments as above, and the probabilities of the classes (rows x M)."""
-        mean, variance, averaged = self._labelled.predictive(self._some_model.read(as_table(x)))
-        if averaged is not None:
-            return mean, variance, averaged
-        return mean, variance, class_probabilities(self.settings.likelihood, mean, variance + self.noise)
-
-    def predict(self, x: Any) -> Indices:
-        """Class numbers of rows that need not be items."""
-        if self._labelled.votes is not None:
-            mean, _, probabilities = self.predictive(x)
-            return most_probable(probabilities, mean)
-        return best_class(self._labelled.means(self._some_model.read(as_table(x))))
-
     def tune(self, *, on_step: Callable[[], object] = lambda: None) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing.
 
@@ -291,46 +167,9 @@ class OnlineLearner:
         if self._some_model.tune(on_step):
             self.version += 1
 
-    def one_class(self) -> tuple[Floats, Floats]:
-        """How much each item is like the labelled ones of a single class: by mean, and by (negative) variance.
-
-        With labels of one class only, these are the one-class scores of paper 002, section 6.3; larger is more alike.
-        """
-        seen = np.unique(self._labelled.numbers)
-        if len(seen) != 1 or seen[0] >= len(self.classes):
-            raise ValueError(f"one-class scores need labels of exactly one class; there are {len(seen)}")
-        return self.mean[:, seen[0]], -self.variance
-
-    def advice(self) -> list[Advice]:
-        """Whether to go on or stop, from four sides."""
-        return self.publish().advice()
-
     def remember(self, foretold: Mapping[int, int]) -> None:
         """What was foretold of items drawn at random (1 right, 0 wrong), by this learner or one before it."""
         self._record = replace(self._record, foretold={**foretold, **self._record.foretold})
-
-    def contributions(self, item: int) -> Contributions | None:
-        """What each column adds to the means of an item; None for kernels that are no sum over columns."""
-        self._check_item(item)
-        row = self._labelled.rows(np.array([item]))
-        return contributions(self._labelled.predictor, row, self._some_model.width)
-
-    def pool_kernel(self) -> PoolKernel:
-        """Kernel and items as they are now, for work beside the learner."""
-        return PoolKernel(self._labelled.operator.only(nothing()), self._pool)
-
-    def labelling(self) -> Labelling:
-        """All that is learnt, apart from the items."""
-        labelled, learnt = self._labelled, self._labelled.learnt
-        return Labelling(
-            self.nodes.given,
-            {item: self.nodes.names[number] for item, number in zip(learnt, labelled.numbers, strict=True)},
-            dict(zip(learnt, labelled.factors.tolist(), strict=True)),
-            self._some_model.parameters,
-            self._record,
-            self.version,
-            self.nodes.parents,
-        )
 
     @classmethod
     def build(
@@ -413,28 +252,6 @@ class OnlineLearner:
         learner.version = int(state["version"])
         return learner
 
-    def publish(self) -> Published:
-        """The state as it is now; later changes do not touch it."""
-        return Published(
-            self.version,
-            self.nodes,
-            self.settings.likelihood,
-            self._pool,
-            self.noise,
-            self._labelled.noises,
-            self.labels,
-            self._record,
-            self._some_model.kernel or self.settings.kernel,
-            self._labelled.name,
-            self._labelled.rounds,
-            self._some_model.hyperparameters,
-            self._choice,
-            self._some_model.model,
-            self._model_choice,
-            self._labelled.votes,
-            self._labelled.is_outgrown,
-        )
-
     def _announce(self, names: Iterable[str]) -> None:
         """Classes of which some may be new."""
         new = [name for name in dict.fromkeys(names) if name not in self.nodes.given]
@@ -458,24 +275,3 @@ class OnlineLearner:
         checked_name(name)
         if not (np.isfinite(doubt) and doubt > 0.0):
             raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
-
-    def _check_item(self, item: int) -> None:
-        if not 0 <= item < len(self._labelled):
-            raise ValueError(f"item must be a number from 0 to {len(self) - 1}; got {item!r}")
-
-    @property
-    def _some_model(self) -> PoolModel:
-        if self._model is None:
-            raise ValueError("there are no items yet: the first ones tell how rows are to be read")
-        return self._model
-
-    @property
-    def _pool(self) -> Parts:
-        labelled = self._labelled
-        if isinstance(labelled, LabelledPool):
-            return labelled.parts
-        return LocalParts(Part(labelled.all_rows, labelled.mean, labelled.variance))
-
-    @property
-    def _labelled(self) -> AnyPool:
-        return self._some_model.labelled

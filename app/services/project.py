@@ -1,7 +1,7 @@
 """What a project holds in memory: a cache of its rows in the database. Only its writer thread touches it."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from app.services.ledger import Event, Ledger, consensus
 from app.services.mapped import LargeArrays
 from app.services.project_settings import ProjectSettings, learner_settings
 from app.services.stored_items import StoredItems
+from app.services.teaching import Labels, differences, tell
 from core import OnlineLearner, Published
 from core._types import Table
 from core.histograms import Chunked, Engine
@@ -241,7 +242,7 @@ class Project:
         agreed = consensus(self.votes(item), self.settings.consensus)
         return None if agreed is None else (self.classes.name(agreed[0]), agreed[1])
 
-    def all_wanted(self) -> "Labels":
+    def all_wanted(self) -> Labels:
         """Of every item."""
         labels = {item: self.wanted(item) for item in self.ledger.standings}
         return {item: label for item, label in labels.items() if label is not None}
@@ -297,38 +298,6 @@ class Project:
         free[self.ledger.answered(annotator)] = False
         free[[lease.item for lease in self.leases.of_annotator(annotator)]] = False
         return free
-
-
-Labels = dict[int, tuple[str, float]]
-"""Class and doubt of items."""
-
-Changes = Mapping[int, tuple[str, float] | None]
-"""The same, and None for items that have no label any more."""
-
-
-def differences(learner: OnlineLearner, wanted: Labels) -> Changes:
-    """What a learner should be told to come to these labels."""
-    known = learner.labelling()
-    have = {item: (name, known.doubts[item]) for item, name in known.labels.items()}
-    gone: Changes = dict.fromkeys(have.keys() - wanted.keys())
-    return {**gone, **{i: label for i, label in wanted.items() if i < len(learner) and have.get(i) != label}}
-
-
-def tell(learner: OnlineLearner, changes: Changes, drawn: Collection[int] = ()) -> None:
-    """First labels all at once, other changes item by item; items it does not have come with the next training."""
-    has_label = learner.labels >= 0
-    names: dict[int, str] = {}
-    doubts: dict[int, float] = {}
-    for item, label in changes.items():
-        if item >= len(learner):
-            continue
-        if label is not None and not has_label[item]:
-            names[item], doubts[item] = label
-        elif label is not None and label != learner.label_of(item):
-            learner.label(item, label[0], doubt=label[1])
-        elif label is None and has_label[item]:
-            learner.retract(item)
-    learner.label_many(names, doubts, drawn=drawn)
 
 
 def _check_numbers(learner: OnlineLearner) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from app.db import jobs
-from app.services.project import Project, differences, tell
+from app.services.project import Project
 from app.services.project_settings import learner_settings
+from app.services.teaching import differences, tell
 from core import Labelling, OnlineLearner, Parameters
 from core.labelling import TrackRecord
 

@@ -9,9 +9,10 @@ from app.db import jobs
 from app.services.clock import now
 from app.services.job_runner import Progress
 from app.services.problems import Conflict
-from app.services.project import Labels, Project, differences, tell
+from app.services.project import Project
 from app.services.project_settings import learner_settings
 from app.services.restoring import batches, stored_parameters
+from app.services.teaching import Labels, differences, tell
 from app.services.turns import LATER, Task, Writer
 from core import Labelling, OnlineLearner, Parameters
 from core.labelling import TrackRecord

@@ -9,10 +9,11 @@ from app.db.database import DatabaseUnavailable
 from app.services import catalogue
 from app.services.answers import Answer, AnswerTask
 from app.services.pool import AddItems, NewItem, dense_row
-from app.services.project import Project, differences, tell
+from app.services.project import Project
 from app.services.project_settings import ProjectSettings
 from app.services.restoring import batches, build, last_training
 from app.services.service import Service
+from app.services.teaching import differences, tell
 from app.services.turns import Task
 from app.settings import ServiceSettings
 from core import compile_all
