@@ -131,7 +131,8 @@ class Cluster:
         alone_since: float | None = None
         while True:
             try:
-                wait(list(futures), timeout=LOOK_EVERY)
+                with self.client.as_current():  # for `wait`, which takes no client
+                    wait(list(futures), timeout=LOOK_EVERY)
                 return
             except TimeoutError:
                 client = self.client
