@@ -5,8 +5,9 @@ import ipaddress
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -37,13 +38,10 @@ class Cluster:
     made again by the others, from where it was read, by the same steps.
     """
 
-    def __init__(
-        self, address: str, *, security: Security | None = None, part_rows: int = BLOCK_ROWS, patience: float = PATIENCE
-    ) -> None:
+    def __init__(self, address: str, *, security: Security | None = None, part_rows: int = BLOCK_ROWS) -> None:
         self.address = address
         self.part_rows = part_rows
         self._security = security
-        self._patience = patience
         self._client: Client | None = None
         self._connecting = threading.Lock()
         self.bytes_told = 0  # all that was sent to workers
@@ -105,21 +103,26 @@ class Cluster:
         size = max(len(argument) for argument in arguments if isinstance(argument, list))
         lists = [argument if isinstance(argument, list) else [argument] * size for argument in arguments]
         client = self.client
-        if not spread:
-            return list(client.map(function, *lists, pure=False))
-        workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) or [None]
-        return [
-            client.submit(function, *entry, pure=False, allow_other_workers=True, workers=workers[i % len(workers)])
-            if workers[0]
-            else client.submit(function, *entry, pure=False)
-            for i, entry in enumerate(zip(*lists, strict=True))
-        ]
+        if any(isinstance(first, Future) and first.client is not client for first, *_ in lists):
+            raise ClusterLost(f"the connection to {self.address} was lost, and with it what workers held")
+        with self._telling_of_losses():
+            if not spread:
+                return list(client.map(function, *lists, pure=False))
+            workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+            turns = cycle([{"workers": [w], "allow_other_workers": True} for w in workers] or [{}])
+            entries = zip(*lists, strict=True)
+            return [client.submit(function, *entry, pure=False, **next(turns)) for entry in entries]
 
     def gather(self, futures: Sequence[Future[Any]]) -> list[Any]:
         """What the workers found; their errors are raised here."""
-        try:
+        with self._telling_of_losses():
             self._wait(futures)
             return list(self.client.gather(list(futures)))
+
+    @contextmanager
+    def _telling_of_losses(self) -> Iterator[None]:
+        try:
+            yield
         except (asyncio.CancelledError, OSError, TimeoutError) as error:
             raise ClusterLost(f"the Dask cluster at {self.address} was lost: {error!r}") from error
 
@@ -128,7 +131,8 @@ class Cluster:
         alone_since: float | None = None
         while True:
             try:
-                wait(list(futures), timeout=LOOK_EVERY)
+                with self.client.as_current():  # for `wait`, which takes no client
+                    wait(list(futures), timeout=LOOK_EVERY)
                 return
             except TimeoutError:
                 client = self.client
@@ -138,7 +142,7 @@ class Cluster:
                     alone_since = None
                     continue
                 alone_since = alone_since or time.monotonic()
-                if time.monotonic() > alone_since + self._patience:
+                if time.monotonic() > alone_since + PATIENCE:
                     raise ClusterLost(f"the Dask scheduler at {self.address} has no workers") from None
 
     def _ranges(self, n: int) -> tuple[list[int], list[int]]:

@@ -36,7 +36,7 @@ def dask_cluster(data_dir: Path) -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def client(dask_cluster: LocalCluster) -> Iterator[Client]:
-    with Client(dask_cluster) as client:
+    with Client(dask_cluster, set_as_default=False) as client:  # the service finds none, either
         client.wait_for_workers(2, timeout=60)
         yield client
 

@@ -39,9 +39,9 @@ def taught(learner):
     learner.add_items(X[M:])
     learner.label(M + 1, "bee", drawn=True)
     learner.tune()
-    learner.label_many({i: NAMES[Y[i]] for i in range(1, M, M // 25)})
+    learner.label_many({i: NAMES[Y[i]] for i in range(1, M, M // 25) if learner.label_of(i) is None})
     pending = np.array([3, M // 2])
-    return seen + [learner.query(3, name, seed=4, pending=pending) for name in STRATEGIES]
+    return seen + [learner.query(3, name, seed=4, pending=pending) for name in list(STRATEGIES)[:: size(1, 4)]]
 
 
 @pytest.mark.parametrize(
