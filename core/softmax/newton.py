@@ -40,6 +40,7 @@ def fit(
     *,
     offset: Floats | float = 0.0,
     past: Subspace | None = None,
+    newton: bool = True,
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
 ) -> Fit:
@@ -49,6 +50,10 @@ def fit(
     conjugate to the last: the likelihood of the labels never falls, and the gradient that is to vanish is its own.
     `offset` is added to all latents: what rows outside of this problem contribute. `past` has directions of earlier
     fits, for one problem.
+
+    Without `newton`, a step is along the gradient by the latents, which is the steepest way down in the norm of K, made
+    conjugate to the last in the same way. That is one product a step and no system: to a gradient of 1e-3 or 1e-4 it
+    took a third to a half of the products (satimage, n = 1,600, five folds: 125 in place of 350, 167 in place of 386).
     """
     n, n_classes = targets.allowed.shape
     counts = np.ones((n, 1)) if counts is None else counts
@@ -61,7 +66,7 @@ def fit(
     products = int(latents is None and bool(a.any()))
     first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * learnt
     scale = np.maximum(np.sqrt(dots(first, first)), 1e-12)
-    conjugate = ConjugateSteps(targets, learnt, offset) if len(targets.uncertain) else None
+    conjugate = ConjugateSteps(targets, learnt, offset) if len(targets.uncertain) or not newton else None
     for steps in range(max_steps + 1):
         pi = softmax(u + offset, axis=2)
         q = targets.expected(pi)
@@ -71,11 +76,14 @@ def fit(
         if not open_.any() or steps == max_steps:
             break
         g = g * open_[:, None]
-        curvature = Curvature(joint, pi, counts)
-        # Superlinear, but no closer than is asked for.
-        forcing = np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance))
-        s, ks = curvature.solve(g, forcing * left * scale, past=past)
-        products += curvature.products
+        if newton:
+            curvature = Curvature(joint, pi, counts)
+            # Superlinear, but no closer than is asked for.
+            forcing = np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance))
+            s, ks = curvature.solve(g, forcing * left * scale, past=past)
+            products += curvature.products
+        else:
+            s, ks, products = g, joint.product(g), products + 1
         if conjugate is not None:
             step, move = conjugate(a, u, g, s, ks)
             a, u = a + step, u + move
@@ -85,7 +93,7 @@ def fit(
     converged = not open_.any()
     if not converged:
         warnings.warn(
-            f"the softmax fit stopped after {max_steps} Newton steps at a relative gradient of {left.max():.1e}, not "
+            f"the softmax fit stopped after {max_steps} steps at a relative gradient of {left.max():.1e}, not "
             f"{tolerance:g}: lower the variances, or raise the tolerance",
             ConvergenceWarning,
             stacklevel=2,
