@@ -25,7 +25,7 @@ from tests.benchmarks.satimage import satimage
 
 HISTOGRAMS = ("reuters_r8", "scene15_bovw200")
 CALIBRATED = ("satimage", "letter", "pendigits", "shuttle", "adult", "spam", *HISTOGRAMS, "imclef07d")
-TREE_ROWS = (300, 800, 2500)
+TREE_ROWS = (300, 800)
 OTHERS = {"pendigits": (1000, 4000), "letter": (1000, 5000)}
 ROWS = 1000
 TESTS = 4000

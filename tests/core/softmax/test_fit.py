@@ -151,14 +151,16 @@ def test_problems_side_by_side_are_those_alone():
 
 
 @pytest.mark.parametrize("tree", TREES)
-def test_steps_without_systems_end_where_newton_does(tree):
+def test_steps_without_systems_lead_to_the_same_minimum(tree):
     op, _, y = operator("stored")
     parameters, counts = prior(TREES[tree], op.kernel, noise=0.1), rows_that_count()[:, None]
     joint, targets = JointKernel(op, parameters), Targets.of(y, parameters.tree)
-    found = fit(joint, targets, counts, newton=False, tolerance=1e-10, max_steps=1000)
+    expected = fit(joint, targets, counts, tolerance=1e-10).weights
+    rough, found = (fit(joint, targets, counts, newton=False, tolerance=tolerance) for tolerance in (1e-4, 1e-10))
+    assert rough.products == rough.steps
+    assert np.allclose(rough.weights, expected, atol=0.01)
     assert found.converged
-    assert np.allclose(found.weights, fit(joint, targets, counts, tolerance=1e-10).weights, atol=1e-8)
-    assert found.products == found.steps
+    assert np.allclose(found.weights, expected, atol=1e-8)
 
 
 def test_single_precision_is_enough_for_a_search():
