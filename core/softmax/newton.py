@@ -53,8 +53,8 @@ def fit(
     fits, for one problem.
 
     Without `newton`, and until the gradient is as small as ROUGH, a step is along the gradient by the latents, which is
-    the steepest way down in the norm of K, made conjugate to the last in the same way. That is one product a step and no
-    system, and took half of the products (satimage, n = 1,600, five folds: 167 in place of 386).
+    the steepest way down in the norm of K, made conjugate to the last in the same way: a product a step and no system.
+    That took half of the products (satimage, n = 1,600, five folds: 167 in place of 386).
     """
     n, n_classes = targets.allowed.shape
     counts = np.ones((n, 1)) if counts is None else counts
@@ -80,9 +80,7 @@ def fit(
         newton = newton or bool((left <= ROUGH).all())
         if newton:
             curvature = Curvature(joint, pi, counts)
-            # Superlinear, but no closer than is asked for.
-            forcing = np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance))
-            s, ks = curvature.solve(g, forcing * left * scale, past=past)
+            s, ks = curvature.solve(g, _forcing(left, tolerance) * left * scale, past=past)
             products += curvature.products
         else:
             s, ks, products = g, joint.product(g), products + 1
@@ -92,15 +90,23 @@ def fit(
             continue
         length = _line_search(u + offset, a, q, learnt, -s, -ks, dots(g, ks))[:, None]
         a, u = a - length * s, u - length * ks
-    converged = not open_.any()
-    if not converged:
-        warnings.warn(
-            f"the softmax fit stopped after {max_steps} steps at a relative gradient of {left.max():.1e}, not "
-            f"{tolerance:g}: lower the variances, or raise the tolerance",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return Fit(a, u, float(left.max()), steps, products, converged)
+    if open_.any():
+        _warn(steps, float(left.max()), tolerance)
+    return Fit(a, u, float(left.max()), steps, products, not open_.any())
+
+
+def _forcing(left: Floats, tolerance: float) -> Floats:
+    """Share of the gradient that a Newton system may leave: superlinear, but no closer than is asked for."""
+    return np.asarray(np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance)))
+
+
+def _warn(steps: int, left: float, tolerance: float) -> None:
+    warnings.warn(
+        f"the softmax fit stopped after {steps} steps at a relative gradient of {left:.1e}, not {tolerance:g}: "
+        "lower the variances, or raise the tolerance",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def downhill(targets: Targets, counts: Floats, a: Floats, u: Floats, s: Floats, ks: Floats) -> Floats:
