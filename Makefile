@@ -36,7 +36,7 @@ campaign: $(VENV)/ready
 
 # Errors, class trees and calibration of the softmax likelihood on real data
 quality: $(VENV)/ready
-	$(BIN)/python -m tests.benchmarks.softmax $(DATA)
+	$(BIN)/python -m tests.benchmarks.quality $(DATA)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -27,8 +27,8 @@ class LinearKernel(Kernel):
         values: Floats = np.einsum("nd,nd,d->n", a, a, self.dim_weights) + self.bias
         return values
 
-    def pull_back(self, x: Floats, gradient: Floats) -> Floats:
-        """Gradient by `theta` of a function whose (symmetric) gradient by K(x, x) is given."""
+    def pull_back(self, x: Floats, gradient: Floats, values: Floats | None = None) -> Floats:  # noqa: ARG002
+        """Gradient by `theta` of a function whose gradient by K(x, x), which may be known, is given."""
         by_dim = np.einsum("nd,nd->d", x, gradient @ x)
         return np.array([gradient.sum(), *np.bincount(self.groups, by_dim, minlength=len(self.weights))])
 
@@ -64,10 +64,11 @@ class RBFKernel(Kernel):
         """Kernel of each row with itself."""
         return np.full(len(a), self.amplitude + self.bias)
 
-    def pull_back(self, x: Floats, gradient: Floats) -> Floats:
-        """Gradient by `theta` of a function whose (symmetric) gradient by K(x, x) is given."""
-        inner = gradient * (self.cross(x, x) - self.bias)
-        squares = 2.0 * (inner.sum(axis=1) @ x**2 - np.einsum("nd,nd->d", x, inner @ x))  # sum_ij inner (x_id - x_jd)^2
+    def pull_back(self, x: Floats, gradient: Floats, values: Floats | None = None) -> Floats:
+        """Gradient by `theta` of a function whose gradient by K(x, x), which may be known, is given."""
+        inner = gradient * ((self.cross(x, x) if values is None else values) - self.bias)
+        sides = inner.sum(axis=0) + inner.sum(axis=1)
+        squares = sides @ x**2 - 2.0 * np.einsum("nd,nd->d", x, inner @ x)  # sum_ij inner_ij (x_id - x_jd)^2
         by_gamma = -(squares @ self.dim_weights)
         by_group = -self.gamma * np.bincount(self.groups, squares, minlength=len(self.weights))
         return np.array([by_gamma, inner.sum() / self.amplitude, gradient.sum(), *by_group])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -18,7 +18,8 @@ from core.softmax.prior import Prior, PriorGradient
 from core.softmax.targets import Targets
 
 FOLDS = 5
-TOLERANCE = 1e-4  # of the fits and of the system behind the gradient
+TOLERANCE = 1e-4  # of the fits; the system behind the gradient has ten times that
+MAX_STEPS = 2000
 BOUNDS = (1e-4, 1e6)  # of variances
 Tie = Literal["shared", "depth", "branch", "node"]
 
@@ -56,7 +57,8 @@ class CrossValidation:
     def __call__(self, prior: Prior, *, gradient: bool = True) -> tuple[float, PriorGradient | None]:
         """The criterion for this prior, with its gradient if asked for."""
         joint = JointKernel(self._operator, prior)
-        found = fit(joint, self._targets, self._learnt, self._weights, tolerance=TOLERANCE)
+        rough: dict[str, Any] = {"newton": False, "tolerance": TOLERANCE, "max_steps": MAX_STEPS}
+        found = fit(joint, self._targets, self._learnt, self._weights, **rough)
         if found.converged:
             self._weights = found.weights
         total = self._counts.sum()
@@ -67,7 +69,7 @@ class CrossValidation:
         pi = softmax(found.latents, axis=2)
         errors = (pi - self._targets.expected(pi)) * self._left_out[:, :, None] / total
         size = np.sqrt(np.einsum("nqc,nqc->q", errors, errors))
-        f, _ = Curvature(joint, pi, self._learnt).solve(errors, TOLERANCE * size)
+        f, _ = Curvature(joint, pi, self._learnt).solve(errors, 10.0 * TOLERANCE * size)
         return value, joint.gradient(found.weights, f)
 
 
@@ -161,6 +163,7 @@ def tune_prior(
     search: Search,
     *,
     max_rounds: int = 30,
+    first_step: float = 1.0,
     on_step: Callable[[], object] = lambda: None,
 ) -> TunedPrior:
     """L-BFGS on the logarithms, from where the prior is. `on_step` is called before each evaluation."""
@@ -177,8 +180,8 @@ def tune_prior(
         if best is None or value < best.value:
             best = TunedPrior(prior, value, count)
         slope = search.gradient(prior, by)
-        # In a box the first step of L-BFGS-B is the gradient itself: no longer than 1 here, a factor of e in all.
-        scale = scale or 1.0 / max(float(np.linalg.norm(slope)), 1.0 / len(criterion))
+        # In a box the first step of L-BFGS-B is the gradient itself: of length 1 here, a factor of e in all.
+        scale = scale or first_step / max(float(np.linalg.norm(slope)), 1.0 / len(criterion))
         return value * scale, slope * scale
 
     options = {"maxiter": max_rounds, "ftol": 2e-5, "gtol": 1e-3}

@@ -15,6 +15,7 @@ from core.softmax.targets import Targets
 from core.softmax.uncertain import ConjugateSteps
 
 TOLERANCE = 1e-6
+ROUGH = 1e-4
 MAX_STEPS = 100
 FLAT = 0.1  # share of its slope that a line search may leave
 
@@ -40,6 +41,7 @@ def fit(
     *,
     offset: Floats | float = 0.0,
     past: Subspace | None = None,
+    newton: bool = True,
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
 ) -> Fit:
@@ -49,6 +51,10 @@ def fit(
     conjugate to the last: the likelihood of the labels never falls, and the gradient that is to vanish is its own.
     `offset` is added to all latents: what rows outside of this problem contribute. `past` has directions of earlier
     fits, for one problem.
+
+    Without `newton`, and until the gradient is as small as ROUGH, a step is along the gradient by the latents, which is
+    the steepest way down in the norm of K, made conjugate to the last in the same way: a product a step and no system.
+    That took half of the products (satimage, n = 1,600, five folds: 167 in place of 386).
     """
     n, n_classes = targets.allowed.shape
     counts = np.ones((n, 1)) if counts is None else counts
@@ -61,7 +67,7 @@ def fit(
     products = int(latents is None and bool(a.any()))
     first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * learnt
     scale = np.maximum(np.sqrt(dots(first, first)), 1e-12)
-    conjugate = ConjugateSteps(targets, learnt, offset) if len(targets.uncertain) else None
+    conjugate = ConjugateSteps(targets, learnt, offset)
     for steps in range(max_steps + 1):
         pi = softmax(u + offset, axis=2)
         q = targets.expected(pi)
@@ -71,26 +77,36 @@ def fit(
         if not open_.any() or steps == max_steps:
             break
         g = g * open_[:, None]
-        curvature = Curvature(joint, pi, counts)
-        # Superlinear, but no closer than is asked for.
-        forcing = np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance))
-        s, ks = curvature.solve(g, forcing * left * scale, past=past)
-        products += curvature.products
-        if conjugate is not None:
+        newton = newton or bool((left <= ROUGH).all())
+        if newton:
+            curvature = Curvature(joint, pi, counts)
+            s, ks = curvature.solve(g, _forcing(left, tolerance) * left * scale, past=past)
+            products += curvature.products
+        else:
+            s, ks, products = g, joint.product(g), products + 1
+        if len(targets.uncertain) or not newton:
             step, move = conjugate(a, u, g, s, ks)
             a, u = a + step, u + move
             continue
         length = _line_search(u + offset, a, q, learnt, -s, -ks, dots(g, ks))[:, None]
         a, u = a - length * s, u - length * ks
-    converged = not open_.any()
-    if not converged:
-        warnings.warn(
-            f"the softmax fit stopped after {max_steps} Newton steps at a relative gradient of {left.max():.1e}, not "
-            f"{tolerance:g}: lower the variances, or raise the tolerance",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return Fit(a, u, float(left.max()), steps, products, converged)
+    if open_.any():
+        _warn(steps, float(left.max()), tolerance)
+    return Fit(a, u, float(left.max()), steps, products, not open_.any())
+
+
+def _forcing(left: Floats, tolerance: float) -> Floats:
+    """Share of the gradient that a Newton system may leave: superlinear, but no closer than is asked for."""
+    return np.asarray(np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance)))
+
+
+def _warn(steps: int, left: float, tolerance: float) -> None:
+    warnings.warn(
+        f"the softmax fit stopped after {steps} steps at a relative gradient of {left:.1e}, not {tolerance:g}: "
+        "lower the variances, or raise the tolerance",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def downhill(targets: Targets, counts: Floats, a: Floats, u: Floats, s: Floats, ks: Floats) -> Floats:

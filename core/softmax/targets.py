@@ -29,10 +29,12 @@ class Targets:
 
     def expected(self, probabilities: Floats) -> Floats:
         """Distribution of each row's class given its label, for probabilities n x q x C."""
-        out = np.repeat(self.allowed[:, None, :].astype(np.float64), probabilities.shape[1], axis=1)
-        if len(self.uncertain):
-            share = out[self.uncertain] * np.maximum(probabilities[self.uncertain], 1e-300)
-            out[self.uncertain] = share / share.sum(axis=2, keepdims=True)
+        certain = np.broadcast_to(self.allowed[:, None, :].astype(np.float64), probabilities.shape)
+        if not len(self.uncertain):
+            return certain
+        share = certain[self.uncertain] * np.maximum(probabilities[self.uncertain], 1e-300)
+        out = certain.copy()
+        out[self.uncertain] = share / share.sum(axis=2, keepdims=True)
         return out
 
     def losses(self, latents: Floats) -> Floats:

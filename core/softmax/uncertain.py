@@ -1,4 +1,4 @@
-"""Faster than EM where labels name inner nodes (paper 001, section 7.4.2)."""
+"""Conjugate steps: faster than EM where labels name inner nodes (paper 001, section 7.4.2), and without systems."""
 
 import numpy as np
 from scipy.special import softmax
@@ -44,7 +44,8 @@ class ConjugateSteps:
             pi = softmax(u + self._offset + length[:, None] * kd, axis=2)
             q = self._targets.expected(pi)
             slope = dots((pi - q) * self._learnt + a + length[:, None] * d, kd)
-            bend = dots(self._learnt, _spread(pi, kd) - _spread(q, kd)) + dots(d, kd)
+            spread = _spread(pi, kd) - _spread(q, kd) if len(self._targets.uncertain) else _spread(pi, kd)
+            bend = dots(self._learnt, spread) + dots(d, kd)
             if first is None:
                 first = np.abs(slope)
             elif (np.abs(slope) <= FLAT * first).all():

@@ -79,6 +79,19 @@ def test_variances_that_move_together():
     assert len(Search.of(parameters, "depth", theta=("eta",), intercept=True).logs(parameters)) == 5
 
 
+@pytest.mark.parametrize("tie", ["shared", "depth"])
+def test_the_gradient_of_what_moves_together(tie):
+    op, _, y = operator("stored")
+    start = prior(TREES["tree"], op.kernel, variance=3.0)
+    search = Search.of(start, tie, theta=("gamma",), intercept=True)
+    criterion, logs = CrossValidation(op, y, start, folds=3), search.logs(start)
+    tied = search.at(start, logs)
+    found = search.gradient(tied, criterion(tied)[1])
+    for j, move in enumerate(np.eye(len(logs)) * 1e-4):
+        upper, lower = (criterion(search.at(start, logs + sign * move), gradient=False)[0] for sign in (1, -1))
+        assert found[j] == pytest.approx((upper - lower) / 2e-4, rel=1e-4, abs=1e-7), j
+
+
 def test_the_search_lowers_the_criterion_and_ignores_uncertain_rows(monkeypatch):
     monkeypatch.setattr(module, "TOLERANCE", 1e-7)
     op, _, y = operator("stored")

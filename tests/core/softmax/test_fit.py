@@ -3,7 +3,17 @@ import pytest
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from core.softmax import ClassTree, Curvature, JointKernel, Prior, SoftmaxRegression, Subspace, Targets, fit
+from core.softmax import (
+    ClassTree,
+    CrossValidation,
+    Curvature,
+    JointKernel,
+    Prior,
+    SoftmaxRegression,
+    Subspace,
+    Targets,
+    fit,
+)
 from tests.core.softmax.problems import KINDS, TREES, N, dense, operator, prior
 from tests.reference import softmax as reference
 
@@ -138,6 +148,37 @@ def test_problems_side_by_side_are_those_alone():
         assert np.allclose(found.weights[rows, k], alone.weights, atol=1e-8)
         assert not found.weights[~held[:, k], k].any()
         assert np.allclose(found.latents[:, k], alone.latents(op.own(np.arange(N))), atol=1e-7)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_steps_without_systems_lead_to_the_same_minimum(tree):
+    op, _, y = operator("stored")
+    parameters, counts = prior(TREES[tree], op.kernel, noise=0.1), rows_that_count()[:, None]
+    joint, targets = JointKernel(op, parameters), Targets.of(y, parameters.tree)
+    expected = fit(joint, targets, counts, tolerance=1e-10).weights
+    rough, found = (fit(joint, targets, counts, newton=False, tolerance=tolerance) for tolerance in (1e-4, 1e-10))
+    assert rough.products == rough.steps
+    assert np.allclose(rough.weights, expected, atol=0.01)
+    assert found.converged
+    assert np.allclose(found.weights, expected, atol=1e-8)
+
+
+def test_single_precision_is_enough_for_a_search():
+    op, x, y = operator("stored")
+    parameters = prior(TREES["flat"], op.kernel, own=True)
+    single = op.__class__(x, op.kernel, single=True)
+    v = np.random.default_rng(0).normal(size=(N, 2))
+    for half in (single, single.with_kernel(op.kernel), single.only(np.arange(N))):
+        assert half.matrix.dtype == np.float32
+        assert half.product(v).dtype == np.float64
+        assert np.allclose(half.product(v), op.product(v), atol=1e-4)
+    few = single.only(np.arange(N - 2))
+    few.product(v[:-2])
+    few.append(x[-2:])
+    assert np.array_equal(few.matrix, single.matrix)
+    found, exact = (CrossValidation(one, y, parameters)(parameters) for one in (single, op))
+    assert found[0] == pytest.approx(exact[0], rel=1e-5)
+    assert np.allclose(found[1].variances, exact[1].variances, rtol=1e-2, atol=1e-6)
 
 
 def test_an_offset_is_what_others_contribute():
