@@ -311,10 +311,8 @@ class LabelledForest(OverGround):
     def _note(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         ground = self.ground
         ground.learnt = ground.learnt + items.tolist()
-        ground.numbers, ground.factors = (
-            np.concatenate([ground.numbers, numbers]),
-            np.concatenate([ground.factors, doubts]),
-        )
+        ground.numbers = np.concatenate([ground.numbers, numbers])
+        ground.factors = np.concatenate([ground.factors, doubts])
 
     def _follow(self, items: Indices) -> None:
         changed = np.zeros(len(self), dtype=bool)
