@@ -41,6 +41,7 @@ class ClusterParts:
         if along is not None:
             cuts = zip(self.edges[:-1], self.edges[1:], strict=True)
             stretches = [(np.packbits(along[first:last]),) for first, last in cuts]
+            self.cluster.bytes_told += sum(bits.nbytes for (bits,) in stretches)
         told, firsts = self.cluster.tell(look), list(self.edges[:-1])
         return self.cluster.gather(self.cluster.map(work.looked_at, firsts, list(self.futures), told, stretches))
 

@@ -74,7 +74,7 @@ def test_what_cannot_live_in_parts_stays_here(settings):
 def test_values_that_cannot_be_used_are_found_wherever_they_are():
     x = X.copy()
     x[M - 1, 3] = -1.0
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="Negative values"):
         built(CutEngine(64), x)
     x[M - 1, 3] = 1e308
     x[M - 1, 4] = 1e308
