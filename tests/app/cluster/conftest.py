@@ -14,13 +14,13 @@ LOOPBACK = "127.0.0.1:0"  # any port; without an address Dask would listen on al
 PART_ROWS = 1024  # so that small pools are in several parts
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What workers are told is the data folder: a link that tests point at theirs."""
     return tmp_path_factory.mktemp("cluster") / "data"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dask_cluster(data_dir: Path) -> Iterator[LocalCluster]:
     with LocalCluster(
         env={"ASKNEXT_DATA_DIR": str(data_dir)},
