@@ -17,11 +17,12 @@ __all__ = ["AlreadyOwned", "Database", "DatabaseUnavailable"]
 class Database:
     """A database by its URL: sqlite:///path or postgresql://user@host/name.
 
-    With `checkpoints=False` a process beside the running service leaves the work of checkpoints to it (SQLite).
+    With `checkpoints=False` a process beside the running service leaves the work of checkpoints to it (SQLite). With
+    `writes=False` it only reads, and needs no turn to write for that: it may be asked to read by whoever has the turn.
     """
 
-    def __init__(self, url: str, *, checkpoints: bool = True) -> None:
-        self._backend = _backend(url, checkpoints)
+    def __init__(self, url: str, *, checkpoints: bool = True, writes: bool = True) -> None:
+        self._backend = _backend(url, checkpoints, writes)
         self._ownerships: list[FileOwnership | AdvisoryOwnership] = []
         self._write_failed = False  # the last one
 
@@ -86,11 +87,11 @@ class Database:
         self._backend.close()
 
 
-def _backend(url: str, checkpoints: bool) -> Sqlite | Postgresql:
+def _backend(url: str, checkpoints: bool, writes: bool) -> Sqlite | Postgresql:
     parsed = make_url(url)
     match parsed.get_backend_name():
         case "sqlite":
-            return Sqlite(parsed, checkpoints)
+            return Sqlite(parsed, checkpoints, writes)
         case "postgresql" | "postgres":
             return Postgresql(parsed)
         case other:

@@ -25,7 +25,7 @@ class Sqlite:
     dialect = "sqlite"
     probe = "PRAGMA schema_version"  # unlike SELECT 1 it reads the file
 
-    def __init__(self, url: URL, checkpoints: bool) -> None:
+    def __init__(self, url: URL, checkpoints: bool, writes: bool) -> None:
         self._path = _file_of(url)
         url = url.set(drivername="sqlite+pysqlite", database=str(self._path))
         self.turns = Turns(self._beside(".writing"))
@@ -34,7 +34,8 @@ class Sqlite:
         pages = CHECKPOINT_PAGES if checkpoints else 0
         _on_connect(self.writers, f"PRAGMA wal_autocheckpoint={pages}")
         _on_connect(self.readers, "PRAGMA wal_autocheckpoint=0", "PRAGMA query_only=ON")
-        self._make_file()
+        if writes:
+            self._make_file()
 
     @property
     def journal(self) -> str:

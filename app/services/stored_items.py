@@ -36,4 +36,4 @@ class StoredItems:
 
 @cache
 def _own_database(url: str) -> Database:
-    return Database(url, checkpoints=False)
+    return Database(url, checkpoints=False, writes=False)

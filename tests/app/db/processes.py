@@ -26,6 +26,16 @@ for _ in range(int(sys.argv[2])):
 database.close()
 """
 
+READ = """
+import sys
+from sqlalchemy import text
+from app.db.database import Database
+database = Database(sys.argv[1], checkpoints=False, writes=False)
+with database.read() as connection:
+    print(connection.scalar(text("SELECT revision FROM projects")))
+database.close()
+"""
+
 
 def command(script, *arguments):
     return [sys.executable, "-c", script, *map(str, arguments)]

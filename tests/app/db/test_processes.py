@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from app.db.database import AlreadyOwned
 from app.db.tables import projects
-from tests.app.db.processes import WRITE, command, owner
+from tests.app.db.processes import READ, WRITE, command, owner
 from tests.app.db.rows import add_project, kill_sessions
 
 
@@ -68,6 +68,16 @@ def test_a_process_beside_the_service_leaves_checkpoints_to_it(sqlite_database, 
         assert connection.scalar(select(projects.c.revision)) == 301
         connection.execute(update(projects).values(revision=0))
     assert file.stat().st_size > 1200 * 4096
+
+
+def test_a_process_that_only_reads_needs_no_turn(database_url, database):
+    """A worker of a cluster reads items for a service that waits for it in the middle of a transaction."""
+    with database.write() as connection:
+        add_project(connection)
+    with database.write() as connection:
+        connection.execute(update(projects).values(revision=7))
+        read = subprocess.run(command(READ, database_url), check=True, timeout=25, capture_output=True, text=True)
+    assert read.stdout == "1\n"
 
 
 def test_processes_and_threads_write_together(sqlite_database, sqlite_url):
