@@ -17,10 +17,11 @@ from core.forest.leaf import LEAST_ROWS
 from core.forest.pool_tree import PoolTree
 from core.forest.tree import NODE_ARRAYS, PlainTree, Tree, grow, tree_rule
 from core.forest.tuning import LeafRows, tune_parts
-from core.histograms import CodedRows, RawRows
+from core.histograms import RawRows
 from core.kernels import Kernel
 from core.linalg import HistogramOperator, Operator, Predictor
 from core.posterior import one_vs_all
+from core.posterior.parts import joined_rows
 from core.settings import Settings
 
 
@@ -114,11 +115,7 @@ class LabelledForest(OverGround):
                 assert isinstance(model.operator, HistogramOperator)
                 model.operator.follow_levels(operator.levels)
                 model.posterior.follow_levels()
-        if isinstance(ground.rows, CodedRows):
-            ground.rows = copy(ground.rows)  # shares its arrays; whoever holds the old object keeps the old rows
-            ground.rows.append(query)
-        else:
-            ground.rows = np.concatenate([ground.rows, query])
+        ground.rows = joined_rows(ground.rows, [query])
         first = len(self.variance)
         for tree in self.trees:
             tree.append(query)
