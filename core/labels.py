@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from core._types import Indices
 from core.softmax import NamedTree
@@ -13,6 +11,9 @@ from core.softmax import NamedTree
 
 def checked_labels(y: Any, n: int) -> Any:
     """n labels of classes, or a ValueError."""
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     if len(y) != n:

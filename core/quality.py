@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from core._types import Floats, Indices
 
@@ -88,5 +87,7 @@ def error_reject_curve(probabilities: Floats, labels: Indices) -> tuple[Floats, 
 
 def mean_reciprocal_rank(probabilities: Floats, labels: Indices) -> float:
     """Mean of 1 / rank of the true class; the precision of paper 001, section 6.1. Equal classes share their ranks."""
+    from scipy.stats import rankdata
+
     ranks = rankdata(-probabilities, axis=1)
     return float((1.0 / ranks[np.arange(len(labels)), labels]).mean())

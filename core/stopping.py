@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from core._types import Floats, Indices
 from core.labelling import TrackRecord
@@ -39,8 +39,8 @@ def interval(right: int, total: int) -> tuple[float, float]:
     [0.683, 0.988]
     """
     tail = (1.0 - CONFIDENCE) / 2
-    low = float(beta.ppf(tail, right, total - right + 1)) if right else 0.0
-    high = float(beta.ppf(1 - tail, right + 1, total - right)) if right < total else 1.0
+    low = float(betaincinv(right, total - right + 1, tail)) if right else 0.0
+    high = float(betaincinv(right + 1, total - right, 1 - tail)) if right < total else 1.0
     return low, high
 
 

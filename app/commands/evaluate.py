@@ -32,8 +32,8 @@ def evaluate(
     if unknown:
         raise typer.BadParameter(f"no likelihood {unknown}; there are {', '.join(LIKELIHOODS)}")
     check_folder(plot)
-    from app.commands import probabilities  # noqa: PLC0415 - seconds, which --help need not wait for
-    from app.commands.labelled_files import load  # noqa: PLC0415
+    from app.commands import probabilities  # seconds, which --help need not wait for
+    from app.commands.labelled_files import load
 
     found = probabilities.measure(load(file, seed, test_share), names, kernel, rows, seed)
     probabilities.print_qualities(found)

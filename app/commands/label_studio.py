@@ -37,9 +37,9 @@ def connect(
     top: Annotated[int, typer.Option(min=1, max=1000, help="tasks to put in order after each label")] = 20,
 ) -> None:
     """Connect a project of Label Studio: backend, webhook, settings, and everything that is there already."""
-    from app.label_studio.connecting import NOTES, Connection  # noqa: PLC0415 - seconds, which --help need not wait for
-    from app.label_studio.remote import Remote, RemoteError, checked_address  # noqa: PLC0415
-    from app.services.problems import Problem  # noqa: PLC0415
+    from app.label_studio.connecting import NOTES, Connection  # seconds, which --help need not wait for
+    from app.label_studio.remote import Remote, RemoteError, checked_address
+    from app.services.problems import Problem
 
     try:
         address = checked_address(url)

@@ -9,7 +9,7 @@ import typer
 def new_figure(width: float, height: float) -> Any:
     """An empty figure, or a sentence that says what to install."""
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+        from matplotlib.figure import Figure  # an extra
     except ImportError as error:
         raise typer.BadParameter("--plot needs the extra: pip install 'asknext[plots]'") from error
     return Figure(figsize=(width, height), layout="constrained")

@@ -28,8 +28,8 @@ def simulate(
     if unknown:
         raise typer.BadParameter(f"no strategy {unknown}; there are {', '.join(STRATEGIES)}")
     check_folder(plot)
-    from app.commands import curves  # noqa: PLC0415 - seconds, which --help need not wait for
-    from app.commands.labelled_files import load  # noqa: PLC0415
+    from app.commands import curves  # seconds, which --help need not wait for
+    from app.commands.labelled_files import load
 
     found = curves.play(load(file, seed), names, budget, repeats, seed)
     curves.print_curves(found, target)

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import Field
-from sklearn.cluster import MiniBatchKMeans
 
 from app.encoders import descriptors as local
 from app.encoders.contract import Arrays, Channel, Encoded, Encoder, Options, Raw, Step, silent
@@ -167,6 +166,8 @@ def _points(options: ImageOptions, raw: Raw, seed: int) -> tuple[Floats, Floats]
 
 def _centres(points: Floats, size: int, seed: int) -> Floats:
     """At most so many cluster centres; all points where they are no more."""
+    from sklearn.cluster import MiniBatchKMeans
+
     points = np.unique(points, axis=0)
     if len(points) <= size:
         return points

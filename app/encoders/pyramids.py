@@ -5,7 +5,6 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from app.encoders.descriptors import nearest
 from core._types import Floats, Indices
@@ -72,6 +71,8 @@ class Vocabulary:
     @classmethod
     def of(cls, points: Floats, levels: int, branches: int, seed: int) -> Self:
         """K-means of the points in each node, level by level."""
+        from sklearn.cluster import KMeans
+
         centres, first, count, width = [points.mean(axis=0)], [0], [0], [_width(points)]
         members: dict[int, Floats] = {0: points}
         for _ in range(levels - 1):

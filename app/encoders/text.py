@@ -8,8 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import Field
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
-from sklearn.preprocessing import normalize
 
 from app.encoders import archive
 from app.encoders.contract import Arrays, Channel, Encoded, Encoder, Options, Raw, Step, silent
@@ -45,6 +43,8 @@ class Vocabulary:
 
     def vectorizer(self, options: TextOptions) -> Any:
         """Counts the terms of each text."""
+        from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
         given = _analysis(self.name, options)
         if self.terms is None:
             return HashingVectorizer(n_features=self.columns, alternate_sign=False, norm=None, **given)
@@ -148,6 +148,8 @@ def _analysis(name: str, options: TextOptions) -> dict[str, Any]:
 
 
 def _learn(name: ChannelName, size: int, texts: Sequence[Any], options: TextOptions) -> Vocabulary:
+    from sklearn.feature_extraction.text import CountVectorizer
+
     if options.hashing:
         return Vocabulary(name, size, None)
     counter = CountVectorizer(binary=True, **_analysis(name, options))
@@ -163,6 +165,8 @@ def _learn(name: ChannelName, size: int, texts: Sequence[Any], options: TextOpti
 
 def _histograms(counts: Any, options: TextOptions) -> Any:
     """Rows that sum to 1, or to 0 where a text has no known term."""
+    from sklearn.preprocessing import normalize
+
     counts = counts.tocsr().astype(np.float64)
     if options.sublinear:
         counts.data = 1.0 + np.log(counts.data)

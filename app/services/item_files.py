@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from pydantic_core import from_json
-from sklearn.datasets import load_svmlight_file
 
 from app.services import features
 from app.services.plain import check_plain
@@ -209,6 +208,8 @@ def _csv_row(names: list[str], numeric: list[int], line: list[str], place: int) 
 
 
 def _read_svmlight(path: Path, index_base: int) -> Iterator[Portion]:
+    from sklearn.datasets import load_svmlight_file
+
     size = path.stat().st_size
     with path.open("rb") as file:
         first = 1

@@ -275,7 +275,7 @@ def _cluster(settings: ServiceSettings) -> "Cluster | None":
     if settings.dask is None:
         return None
     try:
-        from app.cluster.connection import Cluster, security_of  # noqa: PLC0415
+        from app.cluster.connection import Cluster, security_of
     except ImportError as error:
         raise ValueError("ASKNEXT_DASK needs Dask: pip install 'asknext[dask]'") from error
     return Cluster(settings.dask, security=security_of(settings.dask_ca, settings.dask_cert, settings.dask_key))

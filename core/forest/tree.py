@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from core._jit import routing
 from core._parallel import over_slices
@@ -110,6 +109,8 @@ def grow(x: Table, labels: Indices, leaf_size: int, rule: TreeRule, seed: int) -
     >>> grow(np.arange(8.0)[:, None], np.arange(8) // 4, 4, "best", 0).threshold[0].tolist()
     3.5
     """
+    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
     kind = ExtraTreeClassifier if rule == "extra" else DecisionTreeClassifier
     columns = None if rule == "best" else "sqrt"
     model = kind(criterion="entropy", min_samples_split=leaf_size + 1, max_features=columns, random_state=seed)

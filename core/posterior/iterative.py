@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from core._types import Floats, Indices
 from core.linalg import CGResult, CoarsePreconditioner, HistogramOperator, block_cg
@@ -64,6 +63,8 @@ class IterativePosterior(Posterior):
             self._system, b, x, precondition=self._precondition, tolerance=TOLERANCE, max_rounds=MAX_ROUNDS
         )
         if not result.converged:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"conjugate gradients stopped after {result.rounds} rounds at a relative residual of "
                 f"{result.residual:.1e}, not {TOLERANCE:g}: raise the noise, quantise to fewer levels, or choose "

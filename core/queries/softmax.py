@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax, xlogy
-from scipy.stats import norm, qmc
+from scipy.special import ndtri, softmax, xlogy
 
 from core._types import Floats
 from core.queries.state import PoolState
@@ -48,10 +47,12 @@ class SoftmaxPool(PoolState):
 
 def _draws(classes: int) -> Floats:
     """Standard normal numbers, evenly spread and mirrored: 2 DRAWS x classes, always the same."""
+    from scipy.stats import qmc
+
     if classes > qmc.Sobol.MAXDIM:
         half = np.random.default_rng(0).normal(size=(DRAWS, classes))
     else:
-        half = norm.ppf(np.clip(qmc.Sobol(classes, seed=0).random(DRAWS), 1e-6, 1.0 - 1e-6))
+        half = ndtri(np.clip(qmc.Sobol(classes, seed=0).random(DRAWS), 1e-6, 1.0 - 1e-6))
     return np.concatenate([half, -half])
 
 

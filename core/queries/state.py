@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import xlogy
-from scipy.stats import norm
+from scipy.special import ndtr, xlogy
 
 from core._jit import scores
 from core._parallel import over_slices
@@ -59,7 +58,7 @@ class PoolState:
         """What the answer would tell of the functions: its entropy less what noise alone explains (Houlsby 2011)."""
         c = np.sqrt(np.pi * np.log(2.0) / 2.0)
         mu, var = self.mean / np.sqrt(self.noise), (self.variance / self.noise)[:, None]
-        p = norm.cdf(mu / np.sqrt(var + 1.0))
+        p = ndtr(mu / np.sqrt(var + 1.0))
         total = -(xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)) / np.log(2.0)
         noise = c / np.sqrt(var + c**2) * np.exp(-(mu**2) / (2.0 * (var + c**2)))
         return np.asarray((total - noise).sum(axis=1))

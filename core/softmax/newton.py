@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.exceptions import ConvergenceWarning
 
 from core._types import Floats
 from core.softmax.curvature import Curvature, dots, ratio, row_dots
@@ -103,6 +102,8 @@ def _forcing(left: Floats, tolerance: float) -> Floats:
 
 
 def _warn(steps: int, left: float, tolerance: float) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
     warnings.warn(
         f"the softmax fit stopped after {steps} steps at a relative gradient of {left:.1e}, not {tolerance:g}: "
         "lower the variances, or raise the tolerance",
