@@ -55,6 +55,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         likelihood, and an update is a new fit that starts from the last.
     tree : with "softmax", the parent of each class and inner node by name, {"robin": "bird", "bird": "animal"}. Classes
         near each other share what they have in common, and a label may name an inner node: one of its classes.
+    class_variances : with "softmax", tuning finds a variance for each class and inner node, not one for each depth.
 
     Attributes
     ----------

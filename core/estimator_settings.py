@@ -78,6 +78,7 @@ class EstimatorSettings(HiddenParameters):
         l2: float = 0.0,
         likelihood: Likelihood = "gaussian",
         tree: Any = None,
+        class_variances: bool = False,
     ) -> None:
         self.kernel = kernel
         self._transform = transform
@@ -99,6 +100,7 @@ class EstimatorSettings(HiddenParameters):
         self.l2 = l2
         self.likelihood = likelihood
         self.tree = tree
+        self.class_variances = class_variances
 
 
 def _attribute(parameter: str) -> str:

@@ -83,7 +83,12 @@ class OnlineLearner(Knowledge):
         self._check_label(item, name, doubt)
         with self._all_or_nothing():
             self._announce([name])
-            self._labelled.relabel(item, self.nodes.number(name), doubt)
+            number, labelled = self.nodes.number(name), self._labelled
+            if doubt == labelled.factors[labelled.learnt.index(item)]:
+                labelled.relabel(item, number)
+            else:
+                labelled.forget(item)
+                labelled.learn(np.array([item]), np.array([number]), np.array([doubt]))
         self.version += 1
 
     def label_many(

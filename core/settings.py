@@ -107,6 +107,7 @@ class Settings:
     l2: float = 0.0
     likelihood: Likelihood = "gaussian"
     tree: Mapping[Any, Any] | None = None
+    class_variances: bool = False
     model: ModelRule = "gp"
     n_trees: int = 10
     leaf_size: int = 500
@@ -124,7 +125,7 @@ class Settings:
         check_choice("likelihood", self.likelihood, get_args(Likelihood))
         self._check_likelihood()
         self._check_model()
-        for name in ("complement", "split", "balance", "tune_weights"):
+        for name in ("complement", "split", "balance", "tune_weights", "class_variances"):
             check_choice(name, getattr(self, name), (False, True))
         for name in ("eta", "noise", "max_memory"):
             check_number(name, getattr(self, name), positive=True)
@@ -150,8 +151,8 @@ class Settings:
     def _check_likelihood(self) -> None:
         if self.likelihood == "gaussian":
             check_choice("tune", self.tune, (None, *get_args(CriterionName)))
-            if self.tree is not None:
-                raise ValueError('tree belongs to likelihood="softmax"')
+            if self.tree is not None or self.class_variances:
+                raise ValueError('tree and class_variances belong to likelihood="softmax"')
             return
         check_choice("tune", self.tune, (None, "cv"))
         if self.balance or self.posterior != "auto" or self.l1 or self.l2:
@@ -225,7 +226,14 @@ class Settings:
 
     def softmax(self, operator: Operator, labels: Indices, tree: ClassTree) -> SoftmaxClasses:
         """The same under the softmax likelihood; labels are numbers of the tree's nodes."""
-        return SoftmaxClasses(operator, labels, tree, noise=float(self.noise), max_memory=self.max_memory)
+        return SoftmaxClasses(
+            operator,
+            labels,
+            tree,
+            noise=float(self.noise),
+            max_memory=self.max_memory,
+            tie="node" if self.class_variances else "depth",
+        )
 
 
 def dense(x: Table) -> Floats:

@@ -18,7 +18,7 @@ from core.labelling import TrackRecord
 
 log = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 OLDEST = {"likelihood": "gaussian", "model": "gp", "n_trees": 10, "leaf_size": 500}
 
 

@@ -138,13 +138,9 @@ class LabelledForest(OverGround):
         ground.numbers, ground.factors = np.delete(ground.numbers, index), np.delete(ground.factors, index)
         self._follow(np.array([item]))
 
-    def relabel(self, item: int, number: int, doubt: float) -> None:
-        """A labelled item gets another class number, or another doubt."""
+    def relabel(self, item: int, number: int) -> None:
+        """A labelled item gets another class number."""
         index = self.learnt.index(item)
-        if doubt != self.factors[index]:
-            self.forget(item)
-            self.learn(np.array([item]), np.array([number]), np.array([doubt]))
-            return
         numbers = self.numbers.copy()
         numbers[index] = number
         self.ground.numbers = numbers

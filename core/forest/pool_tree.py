@@ -89,7 +89,7 @@ class PoolTree:
         order = np.argsort(learnt)
         places = wanted[order[np.searchsorted(learnt, inside[leaf.learnt], sorter=order)]]
         for i in np.flatnonzero(leaf.numbers != ground.numbers[places]):
-            leaf.relabel(leaf.learnt[i], int(ground.numbers[places[i]]), float(ground.factors[places[i]]))
+            leaf.relabel(leaf.learnt[i], int(ground.numbers[places[i]]))
         known = np.isin(learnt, taught)
         new = wanted[~known]
         if len(new):

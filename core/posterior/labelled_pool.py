@@ -146,13 +146,9 @@ class LabelledPool:
         del self.learnt[index]
         self._after_balance()
 
-    def relabel(self, item: int, number: int, doubt: float) -> None:
-        """A labelled item gets another class number, or another doubt."""
+    def relabel(self, item: int, number: int) -> None:
+        """A labelled item gets another class number."""
         index = self.learnt.index(item)
-        if doubt != self.model.factors[index]:
-            self.forget(item)
-            self.learn(np.array([item]), np.array([number]), np.array([doubt]))
-            return
         labels, n_classes = self.model.labels.copy(), self.model.n_classes
         labels[index] = number
         if not self.model.balance:

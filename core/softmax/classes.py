@@ -1,6 +1,6 @@
 """The softmax model with the face of label regression, for estimators that can have either."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ class SoftmaxClasses(SoftmaxRegression):
     """One kernel for all nodes, as it is set for regression: in units in which the noise of a label is 1.
 
     So functions have the variance of the kernel over the noise; its constant term is the variance of the intercepts.
+    `tie` says which variances a search finds together.
     """
 
     name = "softmax"
@@ -37,9 +38,12 @@ class SoftmaxClasses(SoftmaxRegression):
         noise: float,
         counts: Floats | None = None,
         max_memory: float = np.inf,
+        tie: Tie = "depth",
     ) -> None:
-        self._max_memory = max_memory
-        super().__init__(operator, labels, scaled_prior(tree, operator.kernel, noise), counts=counts)
+        self._max_memory, self._tie = max_memory, tie
+        kernel = operator.kernel
+        prior = depth_prior(tree, replace(kernel, bias=0.0), kernel.bias, [noise])
+        super().__init__(operator, labels, prior, counts=counts)
 
     def tune(self, *, weights: bool = False) -> TunedPrior:
         """Find hyperparameters by cross-validation, from where they are, and use them."""
@@ -52,7 +56,7 @@ class SoftmaxClasses(SoftmaxRegression):
     ) -> TunedPrior:
         """The best hyperparameters by cross-validation, from where they are.
 
-        These are the variance (in a tree one for each depth, each `most` at most), that of the intercepts, the
+        These are the variances (as they are tied, each `most` at most), that of the intercepts, the
         parameter of a transform or of the RBF kernel, and weights if asked for. `on_step` is called before each
         evaluation.
         """
@@ -62,17 +66,18 @@ class SoftmaxClasses(SoftmaxRegression):
         rows = np.unique(np.linspace(0, len(self.labels) - 1, SAMPLE_ROWS).astype(np.int64))
         sampled = self.operator if len(rows) == len(self.labels) else self.operator.only(rows)
         criterion = CrossValidation(sampled, self.labels[rows], prior, counts=self.counts[rows])
-        tie: Tie = "shared" if prior.tree.is_flat else "depth"
-        search = Search.of(prior, tie, theta=tuple(theta), intercept=prior.intercept > 0.0)
+        search = Search.of(prior, self._tie, theta=tuple(theta), intercept=prior.intercept > 0.0)
         return tune_prior(criterion, prior, replace(search, most=most), on_step=on_step)
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Kernel parameters, variances by depth and of the intercepts, by name."""
-        kernel, depth = self.prior.kernels[0], self.tree.depth
+        """Kernel parameters, variances (by depth, or of each node) and that of the intercepts, by name."""
+        kernel, variances = self.prior.kernels[0], self.prior.variances
         values = {name: float(value) for name, value in zip(kernel.names, kernel.theta, strict=True) if name != "bias"}
-        for d in np.unique(depth):
-            values["variance" if self.tree.is_flat else f"variance[{d}]"] = float(self.prior.variances[depth == d][0])
+        of = self.tree.depth if self._tie == "depth" else np.arange(len(self.tree))
+        groups, first = np.unique(of, return_index=True)
+        names = [f"variance[{group}]" for group in groups] if len(groups) > 1 else ["variance"]
+        values |= zip(names, variances[first].tolist(), strict=True)
         return {**values, "intercept": self.prior.intercept}
 
     @cached_property
@@ -114,6 +119,17 @@ class SoftmaxPosterior:
         return laplace_posterior(self.model, self.model._max_memory)
 
 
-def scaled_prior(tree: ClassTree, kernel: Kernel, noise: float) -> Prior:
-    """The kernel over the noise, its constant term as intercepts."""
-    return Prior.shared(tree, replace(kernel, bias=0.0), 1.0 / noise, kernel.bias / noise)
+def depth_prior(tree: ClassTree, kernel: Kernel, bias: float, noises: Sequence[float]) -> Prior:
+    """A kernel without constant term over the noise of each depth; the constant term as intercepts.
+
+    Nodes deeper than these have the last. A single noise is that of whole classes: the depths share its variance.
+
+    >>> from core.kernels import LinearKernel
+    >>> kernel = LinearKernel(np.ones(1), np.zeros(1, dtype=int), bias=0.0)
+    >>> depth_prior(ClassTree(np.array([3, 3, -1, -1])), kernel, 0.0, [0.1]).variances.tolist()
+    [5.0, 5.0, 5.0, 5.0]
+    """
+    deepest = int(tree.depth.max(initial=1))
+    of_depth = np.full(deepest, deepest * noises[0]) if len(noises) == 1 else np.array(noises)
+    variances = 1.0 / of_depth[np.minimum(tree.depth, len(of_depth)) - 1]
+    return Prior(tree, variances, (kernel,), np.zeros(len(tree), dtype=np.int64), bias / noises[0])

@@ -13,7 +13,7 @@ from core.histograms import CodedRows
 from core.kernels import Kernel, LinearKernel
 from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
 from core.posterior import LabelledPool, LabelRegression, LocalParts, Part, PoolPosterior
-from core.softmax.classes import SoftmaxClasses
+from core.softmax.classes import SoftmaxClasses, depth_prior
 from core.softmax.prior import Prior
 from core.softmax.tree import ClassTree
 from core.softmax.uncertainty import centred
@@ -32,8 +32,7 @@ class LabelledSoftmax:
 
     With labels at inner nodes the likelihood may have several maxima; a fit goes to the one near the last.
 
-    `noises` are one for each depth of the tree: functions of nodes there have the variance of the kernel over the
-    noise. Nodes deeper than these have the last.
+    `noises` are one for each depth of the tree, as `depth_prior` takes them.
     """
 
     name = "softmax"
@@ -146,13 +145,9 @@ class LabelledSoftmax:
         self.spread.forget(item)
         self.see()
 
-    def relabel(self, item: int, number: int, doubt: float) -> None:
-        """A labelled item gets another node number, or another doubt."""
+    def relabel(self, item: int, number: int) -> None:
+        """A labelled item gets another node number."""
         index = self.learnt.index(item)
-        if doubt != self.factors[index]:
-            self.forget(item)
-            self.learn(np.array([item]), np.array([number]), np.array([doubt]))
-            return
         labels = self.numbers.copy()
         labels[index] = number
         self.model.relabel(labels)
@@ -274,12 +269,6 @@ class LabelledSoftmax:
         kernel, noise = spread_kernel(self.model.prior), _noise(self.model.tree)
         if noise != self.spread.noise or not np.array_equal(kernel.theta, self.spread.operator.kernel.theta):
             self.spread.reset(kernel, noise)
-
-
-def depth_prior(tree: ClassTree, kernel: Kernel, bias: float, noises: Sequence[float]) -> Prior:
-    """A kernel without constant term over the noise of each depth; the constant term as intercepts."""
-    variances = 1.0 / np.array(noises)[np.minimum(tree.depth, len(noises)) - 1]
-    return Prior(tree, variances, (kernel,), np.zeros(len(tree), dtype=np.int64), bias / noises[0])
 
 
 def spread_kernel(prior: Prior) -> Kernel:

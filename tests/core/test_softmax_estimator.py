@@ -117,6 +117,26 @@ def test_tuning_by_cross_validation(data):
     assert softmax(tune="cv").fit(x[:3], y[:3]).parameters_["variance"] == 10.0  # too little to learn from
 
 
+@pytest.mark.parametrize(("tree", "nodes"), [(None, 3), (TREE, 4)])
+def test_a_variance_for_each_class(data, tree, nodes):
+    x, y, _ = data
+    y = np.where(np.arange(N) % 5 == 0, "oak", y)  # so that no variance is large enough
+    shared, own = (softmax(tree=tree, tune="cv", class_variances=each).fit(x, y) for each in (False, True))
+    assert own.tuned_.value < shared.tuned_.value
+    assert len({own.parameters_[f"variance[{node}]"] for node in range(nodes)}) == nodes
+
+
+def test_a_class_has_the_variance_of_the_kernel_over_the_noise_with_a_tree_and_without(data):
+    x, y, query = data
+    flat, tree = softmax(noise=0.2).fit(x, y), softmax(noise=0.2, tree=TREE).fit(x, y)
+    assert (flat.parameters_["variance"], tree.parameters_["variance[1]"], tree.parameters_["variance[2]"]) == (
+        5,
+        2.5,
+        2.5,
+    )
+    assert flat.parameters_["intercept"] == tree.parameters_["intercept"] == 5.0
+
+
 @pytest.mark.jit
 def test_the_best_kernel_is_chosen_first():
     rng = np.random.default_rng(0)
@@ -133,7 +153,8 @@ def test_the_best_kernel_is_chosen_first():
     ("settings", "message"),
     [
         ({"likelihood": "probit"}, "likelihood must be one of"),
-        ({"likelihood": "gaussian", "tree": TREE}, "tree belongs to"),
+        ({"likelihood": "gaussian", "tree": TREE}, 'belong to likelihood="softmax"'),
+        ({"likelihood": "gaussian", "class_variances": True}, 'belong to likelihood="softmax"'),
         ({"likelihood": "gaussian", "tune": "cv"}, "tune must be one of"),
         ({"tune": "loo"}, "tune must be one of"),
         ({"balance": True}, "belong to likelihood"),
