@@ -99,10 +99,10 @@ def test_a_double_click_is_one_answer(person):
 
 
 def test_items_at_hand_are_kept_from_others_while_somebody_is_there(person, make_project):
-    make_project("Short leases", ["x", "y"], {name: {"text": name} for name in "abcdef"}, lease_seconds=1.0)
+    make_project("Short leases", ["x", "y"], {name: {"text": name} for name in "abcdef"}, lease_seconds=3.0)
     ann, bob = person(), person()
     held = ann.open("Short leases")
-    ann.page.wait_for_timeout(1500)
+    ann.page.wait_for_timeout(4500)
     assert bob.open("Short leases") != held
     assert ann.wait() == held
 
