@@ -22,6 +22,7 @@ GRACE_WITH_OTHERS = 20.0  # where it has processes of its own to end first
 # Neither sockets nor locks of the service are inherited, and the encoders are imported once, not for each import.
 _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 CONTEXT: Any = multiprocessing.get_context(_METHOD)
+PRELOADED = ["app.encoders", "sklearn.cluster", "sklearn.feature_extraction.text"]
 OnStep = Callable[[int], object]
 
 
@@ -47,7 +48,7 @@ class EncodingProcess:
         self._end()
 
     def _start(self) -> None:
-        CONTEXT.set_forkserver_preload(["app.encoders"])
+        CONTEXT.set_forkserver_preload(PRELOADED)
         self._pipe, other = CONTEXT.Pipe()
         self._process = CONTEXT.Process(target=_work, args=(other,), name="encoding")
         self._process.start()
