@@ -13,7 +13,7 @@ RERUN := --reruns 1 --only-rerun "^(Connect|Read|Write|RemoteProtocol)(Error|Tim
 
 # The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=30 $(RERUN)
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=30 $(RERUN)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m "not jit" tests/core --cov --cov-fail-under=95
 
 # End to end with a real Label Studio from PyPI, in a venv of its own; about two minutes, and more the first time.

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import httpx
@@ -49,18 +49,31 @@ def free_port():
         return one.getsockname()[1]
 
 
+def eventually(find, seconds=60.0):
+    """What `find` returns once it is true; asked ever more seldom, because answers take time that the work needs."""
+    end, pause = time.monotonic() + seconds, 0.01
+    while not (found := find()):
+        if time.monotonic() > end:
+            raise TimeoutError(f"not so after {seconds} s")
+        time.sleep(pause)
+        pause = min(1.5 * pause, 0.2)
+    return found
+
+
+def ended(job):
+    """The job if it has, or None."""
+    return None if job["state"] in ("queued", "running") else job
+
+
 def wait_until_ready(address, seconds=60.0):
-    end = time.monotonic() + seconds
     with httpx.Client(verify=False, trust_env=False) as http:  # no certificates are read, which is slow
-        while True:
-            try:
-                if http.get(f"{address}/health/ready").status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass
-            if time.monotonic() > end:
-                raise TimeoutError(f"{address} is not ready")
-            time.sleep(0.05)
+
+        def is_ready():
+            with suppress(httpx.TransportError):
+                return http.get(f"{address}/health/ready").status_code == 200
+            return False
+
+        eventually(is_ready, seconds)
 
 
 @dataclass

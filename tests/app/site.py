@@ -1,11 +1,10 @@
 """A server as its users see it: short words for requests."""
 
-import time
 import uuid
 
 import numpy as np
 
-from tests.app.live import ADMIN
+from tests.app.live import ADMIN, ended, eventually
 
 
 class Site:
@@ -71,10 +70,4 @@ class Site:
 
     def wait(self, job):
         """Until a job has ended."""
-        end = time.monotonic() + 60
-        while True:
-            found = self.get(f"/jobs/{job}")
-            if found["state"] not in ("queued", "running"):
-                return found
-            assert time.monotonic() < end, found
-            time.sleep(0.02)
+        return eventually(lambda: ended(self.get(f"/jobs/{job}")))

@@ -1,12 +1,12 @@
 import io
 import json
-import time
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from core import OnlineLearner, Settings
+from tests.app.live import eventually
 from tests.core.data import word_counts
 
 X, Y = word_counts(60, 8, 2)
@@ -171,10 +171,7 @@ def test_other_model_settings_train_anew(site):
     project.add(X)
     project.label({f"k{i}": "ab"[y] for i, y in enumerate(Y[:20])})
     project.patch("", {"settings": {"kernel": "rbf", "gamma": 0.5}})
-    end = time.monotonic() + 30
-    while "gamma" not in project.get("/model")["hyperparameters"]:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    eventually(lambda: "gamma" in project.get("/model")["hyperparameters"])
 
 
 def test_readers_see_a_trained_model_at_once(site):
@@ -207,11 +204,7 @@ def test_training_comes_by_itself_when_labels_have_grown(site):
     project = site.project(retrain="auto")
     project.add(X)
     project.label({f"k{i}": "ab"[y] for i, y in enumerate(Y[:12])})
-    end = time.monotonic() + 30
-    while not project.get("/jobs")["jobs"]:
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    job = project.get("/jobs")["jobs"][0]
+    job = eventually(lambda: project.get("/jobs")["jobs"])[0]
     assert project.wait(job["id"])["result"]["labels"] == 12
 
 
@@ -250,8 +243,5 @@ def test_negative_features_with_auto_change_the_kernel(site):
     project.label({"k0": "a", "k1": "b"})
     assert "gamma" not in project.get("/model")["hyperparameters"]
     project.post("/items", {"items": [{"key": "n", "features": (-X[30]).tolist()}]}, 201)
-    end = time.monotonic() + 30
-    while "gamma" not in project.get("/model")["hyperparameters"]:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    eventually(lambda: "gamma" in project.get("/model")["hyperparameters"])
     assert project.post("/predict", {"keys": ["n"]})["predictions"][0]["variance"] > 0

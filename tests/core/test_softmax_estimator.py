@@ -127,7 +127,7 @@ def test_a_variance_for_each_class(data, tree, nodes):
 
 
 def test_a_class_has_the_variance_of_the_kernel_over_the_noise_with_a_tree_and_without(data):
-    x, y, query = data
+    x, y, _ = data
     flat, tree = softmax(noise=0.2).fit(x, y), softmax(noise=0.2, tree=TREE).fit(x, y)
     assert (flat.parameters_["variance"], tree.parameters_["variance[1]"], tree.parameters_["variance[2]"]) == (
         5,

@@ -1,11 +1,10 @@
 """Calls over real HTTP, and what every error must look like."""
 
 import json
-import time
 
 import httpx
 
-from tests.app.live import ADMIN
+from tests.app.live import ADMIN, ended, eventually
 
 MARKER = "zq-marker-5309"
 SQL_WORDS = ("SELECT ", "INSERT INTO", "UPDATE ", "psycopg", "sqlite3", "sqlalchemy", "Traceback")
@@ -78,23 +77,9 @@ def stored(http, project):
     return shown, items, history.text
 
 
-def finished(http, project, job, seconds=30):
+def finished(http, project, job):
     """A job when it has ended."""
-    end = time.monotonic() + seconds
-    while True:
-        state = made(http.get(f"/v1/projects/{project}/jobs/{job}"))
-        if state["state"] not in ("queued", "running"):
-            return state
-        assert time.monotonic() < end, state
-        time.sleep(0.01)
-
-
-def eventually(true, seconds=10):
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    return eventually(lambda: ended(made(http.get(f"/v1/projects/{project}/jobs/{job}"))))
 
 
 def imported(http, project, form, content, **params):

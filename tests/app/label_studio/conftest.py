@@ -1,10 +1,10 @@
 import random
-import time
 
 import pytest
 
 from tests.app.label_studio import wire
 from tests.app.label_studio.stand_in import stand_in
+from tests.app.live import eventually
 
 WORDS = {"Positive": "great lovely funny warm bright fine", "Negative": "dull poor sad weak slow bad"}
 
@@ -44,12 +44,8 @@ class Backend:
         """Wait until nothing waits any more."""
         self.until(lambda link: not link["waiting_annotations"])
 
-    def until(self, true, seconds=60):
-        end = time.monotonic() + seconds
-        while not true(link := self.shown()):
-            assert time.monotonic() < end, link
-            time.sleep(0.02)
-        return link
+    def until(self, true):
+        return eventually(lambda: link if true(link := self.shown()) else None)
 
     def up_to_date(self):
         """Wait until Label Studio has the order of the model of today."""

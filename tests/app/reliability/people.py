@@ -90,7 +90,7 @@ class Site:
             state = done(self.admin.get(f"{self.path}/model"))
             quiet = quiet + 1 if state["training"] is None else 0
             assert time.monotonic() < end, f"still training: {state}"
-            time.sleep(0.05)
+            time.sleep(0.1)
         return state
 
 

@@ -5,20 +5,13 @@ import time
 
 import pytest
 
-from tests.app.live import in_thread
+from tests.app.live import eventually, in_thread
 from tests.app.reliability.people import Books, Site, done
 
 
 def label(site, books, numbers):
     for n in numbers:
         books.post(site, 0, f"post-{n}", site.keys[n], site.label_of(site.keys[n]))
-
-
-def wait_until(condition, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_trainings_go_on_after_one_could_not_be_begun(sqlite_url, tmp_path):
@@ -33,7 +26,7 @@ def test_trainings_go_on_after_one_could_not_be_begun(sqlite_url, tmp_path):
         with service.database.write() as connection:
             connection.exec_driver_sql("DROP TRIGGER refuse")
         label(site, books, range(20, 40))
-        wait_until(lambda: done(site.admin.get(f"{site.path}/jobs"))["jobs"])
+        eventually(lambda: done(site.admin.get(f"{site.path}/jobs"))["jobs"])
         assert len(books.check(site)) == 40
 
 
@@ -64,6 +57,6 @@ def test_a_broken_model_holds_nobody_up(sqlite_url, tmp_path, monkeypatch, metho
         assert answer.status_code == 201
         assert len(answer.json()["items"]) == 1
         label(site, books, range(6, 12))
-        wait_until(lambda: done(site.admin.get(f"{site.path}/model"))["degraded"] is None)
+        eventually(lambda: done(site.admin.get(f"{site.path}/model"))["degraded"] is None)
         assert done(site.admin.get(f"{site.path}/model"))["labelled"] == 12
         assert len(books.check(site)) == 12

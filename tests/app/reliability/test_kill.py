@@ -17,7 +17,7 @@ N_ITEMS = scaled(300, 2000)
 PEOPLE = scaled(8, 16)
 ROUNDS = scaled(3, 83)  # each with a kill under load
 CHECK_EVERY = scaled(1, 3)  # rounds after which the model is looked at; two of three times there is a kill more
-POSTS = scaled(200, 10_000)
+POSTS = scaled(50, 10_000)
 
 
 def integrity(url, folder):

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from app.services.problems import DatabaseUnavailable
-from tests.app.input.calls import MARKER, assert_problem, assert_silent, client, eventually, label, made, new_project
-from tests.app.live import ADMIN
+from tests.app.input.calls import MARKER, assert_problem, assert_silent, client, label, made, new_project
+from tests.app.live import ADMIN, eventually
 
 DOCS = ("/docs", "/docs/oauth2-redirect")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.settings import ServiceSettings
-from tests.app.input.calls import client, eventually, imported, label, made, new_project
-from tests.app.live import Process, in_thread
+from tests.app.input.calls import client, imported, label, made, new_project
+from tests.app.live import Process, eventually, in_thread
 
 ROOT = Path(__file__).parents[3]
 
