@@ -17,7 +17,7 @@ from tests.benchmarks.rows import seconds, spent
 STARTS = ((1.0, 10.0), (4.0, 20.0), (12.0, 20.0))  # widths (1 / gamma in units of the data's) and variances
 FEW, MORE = 700, 1600
 ROUNDS = {FEW: 25, MORE: 10}  # of L-BFGS
-ALL_ROUNDS = 6
+ALL_ROUNDS = 30
 
 
 def search(task, rows, priors, partition=0, **options):
