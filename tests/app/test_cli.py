@@ -34,6 +34,12 @@ def test_help_names_the_commands():
     assert "random, mean, variance" in " ".join(run("simulate", "--help").output.replace("│", " ").split())
 
 
+def test_a_service_starts_without_what_takes_seconds_to_load():
+    code = "import app.main, sys; print(*{'sklearn', 'scipy.stats', 'pandas', 'distributed'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_every_kind_of_file_is_read_alike(tmp_path):
     for file in files(tmp_path):
         task = read_task(file)
