@@ -79,7 +79,7 @@ def stored(http, project):
 
 def finished(http, project, job):
     """A job when it has ended."""
-    return eventually(lambda: ended(made(http.get(f"/v1/projects/{project}/jobs/{job}"))))
+    return eventually(lambda: ended(made(http.get(f"/v1/projects/{project}/jobs/{job}"))), 120.0)
 
 
 def imported(http, project, form, content, **params):

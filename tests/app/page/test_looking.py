@@ -49,8 +49,9 @@ def test_a_point_of_the_map_opens_its_item(person, pool):
     canvas = ann.page.get_by_role("img", name="Map of 60 items")
     expect(canvas).to_be_visible()
     place = canvas.evaluate(
-        """canvas => { const chart = Chart.getChart(canvas), point = chart.getDatasetMeta(0).data.at(-1);
-                       return {x: point.x, y: point.y} }"""
+        """async canvas => { while (!globalThis.Chart?.getChart(canvas)) await new Promise(requestAnimationFrame);
+                             const point = Chart.getChart(canvas).getDatasetMeta(0).data.at(-1);
+                             return {x: point.x, y: point.y} }"""
     )
     canvas.click(position=place)
     expect(ann.page.locator(".item-dialog .text")).to_contain_text("item ")
