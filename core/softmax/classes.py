@@ -56,9 +56,8 @@ class SoftmaxClasses(SoftmaxRegression):
     ) -> TunedPrior:
         """The best hyperparameters by cross-validation, from where they are.
 
-        These are the variances (as they are tied, each `most` at most), that of the intercepts, the
-        parameter of a transform or of the RBF kernel, and weights if asked for. `on_step` is called before each
-        evaluation.
+        These are the variances (as they are tied, each `most` at most), that of the intercepts, the parameter of a
+        transform or of the RBF kernel, and weights if asked for. `on_step` is called before each evaluation.
         """
         kernel, prior = self.prior.kernels[0], self.prior
         theta = ["eta"] if getattr(kernel, "transform", None) is not None else []

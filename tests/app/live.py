@@ -49,20 +49,18 @@ def free_port():
         return one.getsockname()[1]
 
 
-def eventually(find, seconds=60.0):
-    """What `find` returns once it is true; asked ever more seldom, because answers take time that the work needs."""
+def eventually(ask, is_so=bool, seconds=60.0):
+    """The first answer that is so; asked ever more seldom, because answers take time that the work needs."""
     end, pause = time.monotonic() + seconds, 0.01
-    while not (found := find()):
-        if time.monotonic() > end:
-            raise TimeoutError(f"not so after {seconds} s")
+    while not is_so(answer := ask()):
+        assert time.monotonic() < end, answer
         time.sleep(pause)
         pause = min(1.5 * pause, 0.2)
-    return found
+    return answer
 
 
-def ended(job):
-    """The job if it has, or None."""
-    return None if job["state"] in ("queued", "running") else job
+def has_ended(job):
+    return job["state"] not in ("queued", "running")
 
 
 def wait_until_ready(address, seconds=60.0):
@@ -73,7 +71,10 @@ def wait_until_ready(address, seconds=60.0):
                 return http.get(f"{address}/health/ready").status_code == 200
             return False
 
-        eventually(is_ready, seconds)
+        try:
+            eventually(is_ready, seconds=seconds)
+        except AssertionError:
+            raise TimeoutError(f"{address} is not ready") from None
 
 
 @dataclass

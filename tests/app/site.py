@@ -4,7 +4,7 @@ import uuid
 
 import numpy as np
 
-from tests.app.live import ADMIN, ended, eventually
+from tests.app.live import ADMIN, eventually, has_ended
 
 
 class Site:
@@ -70,4 +70,4 @@ class Site:
 
     def wait(self, job):
         """Until a job has ended."""
-        return eventually(lambda: ended(self.get(f"/jobs/{job}")))
+        return eventually(lambda: self.get(f"/jobs/{job}"), has_ended)

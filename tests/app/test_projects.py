@@ -171,7 +171,7 @@ def test_other_model_settings_train_anew(site):
     project.add(X)
     project.label({f"k{i}": "ab"[y] for i, y in enumerate(Y[:20])})
     project.patch("", {"settings": {"kernel": "rbf", "gamma": 0.5}})
-    eventually(lambda: "gamma" in project.get("/model")["hyperparameters"])
+    assert eventually(lambda: "gamma" in project.get("/model")["hyperparameters"], seconds=30.0)
 
 
 def test_readers_see_a_trained_model_at_once(site):
@@ -204,7 +204,7 @@ def test_training_comes_by_itself_when_labels_have_grown(site):
     project = site.project(retrain="auto")
     project.add(X)
     project.label({f"k{i}": "ab"[y] for i, y in enumerate(Y[:12])})
-    job = eventually(lambda: project.get("/jobs")["jobs"])[0]
+    job = eventually(lambda: project.get("/jobs")["jobs"], seconds=30.0)[0]
     assert project.wait(job["id"])["result"]["labels"] == 12
 
 
@@ -243,5 +243,5 @@ def test_negative_features_with_auto_change_the_kernel(site):
     project.label({"k0": "a", "k1": "b"})
     assert "gamma" not in project.get("/model")["hyperparameters"]
     project.post("/items", {"items": [{"key": "n", "features": (-X[30]).tolist()}]}, 201)
-    eventually(lambda: "gamma" in project.get("/model")["hyperparameters"])
+    assert eventually(lambda: "gamma" in project.get("/model")["hyperparameters"], seconds=30.0)
     assert project.post("/predict", {"keys": ["n"]})["predictions"][0]["variance"] > 0

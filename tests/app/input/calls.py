@@ -4,7 +4,7 @@ import json
 
 import httpx
 
-from tests.app.live import ADMIN, ended, eventually
+from tests.app.live import ADMIN, eventually, has_ended
 
 MARKER = "zq-marker-5309"
 SQL_WORDS = ("SELECT ", "INSERT INTO", "UPDATE ", "psycopg", "sqlite3", "sqlalchemy", "Traceback")
@@ -77,9 +77,9 @@ def stored(http, project):
     return shown, items, history.text
 
 
-def finished(http, project, job):
+def finished(http, project, job, seconds=30):
     """A job when it has ended."""
-    return eventually(lambda: ended(made(http.get(f"/v1/projects/{project}/jobs/{job}"))), 120.0)
+    return eventually(lambda: made(http.get(f"/v1/projects/{project}/jobs/{job}")), has_ended, seconds)
 
 
 def imported(http, project, form, content, **params):

@@ -71,7 +71,7 @@ def assert_looks(http, project, broken):
 
 def trained(http, project):
     """Train with all that there is, and tell the job."""
-    return finished(http, project, made(http.post(f"/v1/projects/{project}/train", json={"tune": True}))["job"])
+    return finished(http, project, made(http.post(f"/v1/projects/{project}/train", json={"tune": True}))["job"], 120)
 
 
 def labelled(http, rows, labels, **settings):

@@ -45,7 +45,7 @@ class Backend:
         self.until(lambda link: not link["waiting_annotations"])
 
     def until(self, true):
-        return eventually(lambda: link if true(link := self.shown()) else None)
+        return eventually(self.shown, true)
 
     def up_to_date(self):
         """Wait until Label Studio has the order of the model of today."""

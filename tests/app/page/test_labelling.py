@@ -63,7 +63,7 @@ def test_guesses_are_shown_on_demand_only(person):
     expect(guesses).to_have_count(0)
     ann.page.keyboard.press("g")
     expect(guesses.first).to_be_visible()
-    expect(guess).to_have_text(re.compile(r"Guess: \d, [\d.]+\s%"))
+    expect(guess).to_have_text(re.compile(r"Guess: \d, \d+\.\d{1,2}\s%"))
     ann.press("1")
     expect(guesses.first).to_be_visible()
     ann.page.reload()  # the choice is kept

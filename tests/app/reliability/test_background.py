@@ -26,7 +26,7 @@ def test_trainings_go_on_after_one_could_not_be_begun(sqlite_url, tmp_path):
         with service.database.write() as connection:
             connection.exec_driver_sql("DROP TRIGGER refuse")
         label(site, books, range(20, 40))
-        eventually(lambda: done(site.admin.get(f"{site.path}/jobs"))["jobs"])
+        eventually(lambda: done(site.admin.get(f"{site.path}/jobs"))["jobs"], seconds=20.0)
         assert len(books.check(site)) == 40
 
 
@@ -57,6 +57,6 @@ def test_a_broken_model_holds_nobody_up(sqlite_url, tmp_path, monkeypatch, metho
         assert answer.status_code == 201
         assert len(answer.json()["items"]) == 1
         label(site, books, range(6, 12))
-        eventually(lambda: done(site.admin.get(f"{site.path}/model"))["degraded"] is None)
+        eventually(lambda: done(site.admin.get(f"{site.path}/model"))["degraded"] is None, seconds=20.0)
         assert done(site.admin.get(f"{site.path}/model"))["labelled"] == 12
         assert len(books.check(site)) == 12

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import make_url
 
+from tests.app.live import eventually
 from tests.app.reliability.people import Books, Crowd, Site
 from tests.app.reliability.servers import scaled
 
@@ -17,7 +18,7 @@ N_ITEMS = scaled(300, 2000)
 PEOPLE = scaled(8, 16)
 ROUNDS = scaled(3, 83)  # each with a kill under load
 CHECK_EVERY = scaled(1, 3)  # rounds after which the model is looked at; two of three times there is a kill more
-POSTS = scaled(50, 10_000)
+POSTS = scaled(200, 10_000)
 
 
 def integrity(url, folder):
@@ -33,19 +34,12 @@ def integrity(url, folder):
     return answer
 
 
-def wait_for(file, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not file.exists():
-        assert time.monotonic() < end, f"there is no {file}"
-        time.sleep(0.05)
-
-
 def check_model(server, site, books, snapshot):
     """What the model says before it goes it says after it is back: from a new snapshot, an old one, or none."""
     site.wait_until_quiet()
     file = Path(server.data_dir) / "snapshots" / f"{site.project}.npz"
     if snapshot == "old":
-        wait_for(file)
+        eventually(file.exists)
         old = file.read_bytes()
         for key in site.keys[:5]:
             books.post(site, 0, f"{len(books.posted)}", key, site.label_of(key))
@@ -53,7 +47,7 @@ def check_model(server, site, books, snapshot):
     before, top = site.predictions(), site.top()
     if snapshot == "new":
         assert server.stop() == 0
-        wait_for(file)
+        eventually(file.exists)
     else:
         server.kill()
         file.unlink(missing_ok=True)

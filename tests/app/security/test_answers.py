@@ -124,8 +124,8 @@ def test_a_caller_who_goes_away_is_no_error(live, project, caplog):
     for path, kind in ((f"/v1/projects/{project}/labels", "application/json"), (f"/v1/projects/{project}/import", "")):
         with pytest.raises((httpx.WriteError, httpx.ReadError, RuntimeError)), client(live[0]) as http:
             http.post(f"{path}?format=csv", content=half(), headers={"Content-Type": kind})
-    eventually(lambda: [getattr(record, "status", 0) for record in caplog.records].count(499) == 2)
-    eventually(lambda: not list(live[1].uploads.glob("*")))
+    eventually(lambda: [getattr(record, "status", 0) for record in caplog.records].count(499) == 2, seconds=10.0)
+    eventually(lambda: not list(live[1].uploads.glob("*")), seconds=10.0)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 

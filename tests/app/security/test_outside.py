@@ -53,7 +53,7 @@ def test_files_have_names_that_the_server_made(http, live):
 
     def content():
         yield b"key,x\n"
-        eventually(lambda: list(uploads.glob("*")))
+        eventually(lambda: list(uploads.glob("*")), seconds=10.0)
         seen.extend(path.name for path in uploads.iterdir())
         yield b"a,1\n"
 
