@@ -1,4 +1,8 @@
-"""Every numba kernel, and nothing else: contiguous arrays in, caller-allocated arrays out, no validation."""
+"""Every numba kernel, and nothing else: contiguous arrays in, caller-allocated arrays out.
+
+What stands in the arrays is not validated, but no kernel reads or writes outside of them, whatever it is given: it
+raises an IndexError. The checks cost next to nothing beside the memory that kernels wait for.
+"""
 
 from core._jit import coding, counting, factor, moments, products, routing, scores
 from core._jit.compile import compile_all, compiled_signatures

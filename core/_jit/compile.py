@@ -9,6 +9,8 @@ import numba
 from numba import types
 from numba.core.caching import FunctionCache, NullCache
 
+from core._types import Codes, Indices
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 INDEX = types.int64
@@ -21,6 +23,8 @@ BLOCK = types.Array(types.float64, 2, "C")
 MATRIX = types.Array(types.float64, 2, "F")
 NUMBER = types.float64
 Signature = tuple[types.Type, ...]
+
+OUTSIDE = "an index is outside of its array: codes, starts, levels and results do not belong together"
 
 _KERNELS: list[tuple[Any, tuple[Signature, ...]]] = []
 
@@ -76,6 +80,44 @@ def helper(function: F) -> F:
     """Mark a function that kernels call and that is too large to inline."""
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
     return compiled  # type: ignore[no-any-return]
+
+
+@inline
+def check_index(index: int, size: int) -> None:
+    """Raise an IndexError unless it is one of so many entries."""
+    if index < 0 or index >= size:
+        raise IndexError(OUTSIDE)
+
+
+@inline
+def check_slice(lo: int, hi: int, size: int) -> None:
+    """Raise an IndexError unless lo to hi is a slice of so many entries."""
+    if lo < 0 or lo > hi or hi > size:
+        raise IndexError(OUTSIDE)
+
+
+@inline
+def check_starts(starts: Indices, first: int, last: int, size: int) -> None:
+    """Raise an IndexError unless groups first to last are neighbouring stretches of so many entries."""
+    check_slice(first, last, starts.size - 1)
+    for i in range(first, last):
+        if starts[i] < 0 or starts[i] > starts[i + 1] or starts[i + 1] > size:
+            raise IndexError(OUTSIDE)
+
+
+@inline
+def check_codes(codes: Codes, first: int, last: int, size: int) -> None:
+    """Raise an IndexError unless the codes from first to last are below `size`."""
+    if first < last and codes[first:last].max() >= size:  # many at a time: a hundredth of what is done with them
+        raise IndexError(OUTSIDE)
+
+
+@inline
+def check_order(order: Indices, start: Indices, size: int) -> None:
+    """Raise an IndexError unless dimensions are stretches of `order`, and that holds numbers below `size`."""
+    check_starts(start, 0, start.size - 1, order.size)
+    for p in range(order.size):
+        check_index(order[p], size)
 
 
 def compile_all() -> int:

@@ -5,13 +5,32 @@ Levels are numbered by sorted position here, and the codes of a row ascend.
 
 import numpy as np
 
-from core._jit.compile import BLOCK, INDEX, INDICES, MATRIX, NARROW, NUMBER, VECTOR, WIDE, helper, kernel
+from core._jit.compile import (
+    BLOCK,
+    INDEX,
+    INDICES,
+    MATRIX,
+    NARROW,
+    NUMBER,
+    OUTSIDE,
+    VECTOR,
+    WIDE,
+    check_codes,
+    check_index,
+    check_order,
+    check_slice,
+    check_starts,
+    helper,
+    kernel,
+)
 from core._types import Codes, Floats, Indices
 
 
 @kernel(*((codes, INDICES, VECTOR) for codes in (NARROW, WIDE)))
 def count_work(codes: Codes, starts: Indices, work: Floats) -> None:
     """Work of `count_pairs` for each first code: pairs to count, and a dozen more for going to the row."""
+    check_starts(starts, 0, starts.size - 1, codes.size)
+    check_codes(codes, starts[0], starts[-1], work.size)
     for i in range(starts.size - 1):
         for k in range(starts[i], starts[i + 1]):
             work[codes[k]] += starts[i + 1] - k + 12
@@ -19,9 +38,15 @@ def count_work(codes: Codes, starts: Indices, work: Floats) -> None:
 
 @helper
 def postings(
-    codes: Codes, starts: Indices, first: int, last: int, lo: int, hi: int
+    codes: Codes, starts: Indices, size: int, first: int, last: int, lo: int, hi: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Where the codes in [lo, hi) stand in rows first to last: the beginnings by code, the entries and their rows."""
+    """Where the codes in [lo, hi) stand in rows first to last: the beginnings by code, the entries and their rows.
+
+    All codes of these rows are seen to be below `size`, so that nobody needs to look again.
+    """
+    check_starts(starts, first, last, codes.size)
+    check_slice(lo, hi, size)
+    check_codes(codes, starts[first], starts[last], size)
     heads = np.zeros(hi - lo + 1, np.int64)
     for k in range(starts[first], starts[last]):
         c = codes[k]
@@ -51,7 +76,8 @@ def count_pairs(
     A thread owns the columns lo to hi. The rows are visited code by code, so that the column that is written stays in
     the innermost cache; row by row every increment would miss it.
     """
-    heads, entry, owner = postings(codes, starts, first, last, lo, hi)
+    check_slice(first, last, weights.size)
+    heads, entry, owner = postings(codes, starts, min(out.shape), first, last, lo, hi)
     for a in range(lo, hi):
         column = out[:, a]
         for j in range(heads[a - lo], heads[a - lo + 1]):
@@ -63,6 +89,7 @@ def count_pairs(
 @kernel((MATRIX, INDICES, INDEX, INDEX))
 def add_columns_above(counts: Floats, start: Indices, lo: int, hi: int) -> None:
     """Suffix sums over the columns of each dimension lo to hi, lower triangle only."""
+    check_starts(start, lo, hi, counts.shape[1])
     for d in range(lo, hi):
         for a in range(start[d + 1] - 2, start[d] - 1, -1):
             for b in range(a + 1, counts.shape[0]):
@@ -72,7 +99,10 @@ def add_columns_above(counts: Floats, start: Indices, lo: int, hi: int) -> None:
 @kernel((MATRIX, INDICES, INDICES, INDEX, INDEX))
 def add_rows_above(counts: Floats, start: Indices, dims: Indices, lo: int, hi: int) -> None:
     """Suffix sums over the rows of each dimension, within columns lo to hi, lower triangle only."""
+    check_starts(start, 0, start.size - 1, counts.shape[0])
+    check_slice(lo, hi, min(dims.size, counts.shape[1]))
     for a in range(lo, hi):
+        check_index(dims[a], start.size - 1)
         for d in range(dims[a], start.size - 1):
             for b in range(start[d + 1] - 2, max(start[d], a) - 1, -1):
                 counts[b, a] += counts[b + 1, a]
@@ -81,6 +111,8 @@ def add_rows_above(counts: Floats, start: Indices, dims: Indices, lo: int, hi: i
 @kernel((MATRIX, VECTOR, NUMBER, MATRIX, INDEX, INDEX))
 def scale_counts(counts: Floats, root_gap: Floats, ridge: float, out: Floats, lo: int, hi: int) -> None:
     """out = ridge I + diag(root_gap) counts diag(root_gap), lower triangle, columns lo to hi."""
+    check_slice(lo, hi, root_gap.size)
+    check_slice(0, root_gap.size, min(counts.shape[0], counts.shape[1], out.shape[0], out.shape[1]))
     for a in range(lo, hi):
         for b in range(a, root_gap.size):
             out[b, a] = counts[b, a] * (root_gap[a] * root_gap[b])
@@ -91,6 +123,8 @@ def scale_counts(counts: Floats, root_gap: Floats, ridge: float, out: Floats, lo
 def add_to_pairs(counts: Floats, members: Indices, weight: float) -> None:
     """counts[b, a] += weight for all members b >= a (ascending)."""
     for j in range(members.size):
+        check_index(members[j], min(counts.shape))
+    for j in range(members.size):
         for i in range(j, members.size):
             counts[members[i], members[j]] += weight
 
@@ -98,6 +132,7 @@ def add_to_pairs(counts: Floats, members: Indices, weight: float) -> None:
 @kernel((INDICES, INDICES, BLOCK))
 def suffix_sums(order: Indices, start: Indices, block: Floats) -> None:
     """block[s] becomes the sum over s and the levels above it in its dimension."""
+    check_order(order, start, block.shape[0])
     for d in range(start.size - 1):
         for p in range(start[d + 1] - 2, start[d] - 1, -1):
             for m in range(block.shape[1]):
@@ -107,6 +142,7 @@ def suffix_sums(order: Indices, start: Indices, block: Floats) -> None:
 @kernel((INDICES, INDICES, BLOCK))
 def prefix_sums(order: Indices, start: Indices, block: Floats) -> None:
     """block[s] becomes the sum over s and the levels below it in its dimension."""
+    check_order(order, start, block.shape[0])
     for d in range(start.size - 1):
         for p in range(start[d] + 1, start[d + 1]):
             for m in range(block.shape[1]):
@@ -121,7 +157,8 @@ def sum_pairs(
 
     The opposite of `count_pairs`, and visited like that.
     """
-    heads, entry, owner = postings(codes, starts, first, last, lo, hi)
+    check_slice(first, last, out.size)
+    heads, entry, owner = postings(codes, starts, min(table.shape), first, last, lo, hi)
     for a in range(lo, hi):
         column = table[:, a]
         for j in range(heads[a - lo], heads[a - lo + 1]):
@@ -134,6 +171,8 @@ def sum_pairs(
 @kernel((MATRIX, INDICES, INDEX, INDEX))
 def prefix_columns(table: Floats, start: Indices, lo: int, hi: int) -> None:
     """Prefix sums over the rows of each dimension, within columns lo to hi."""
+    check_slice(lo, hi, table.shape[1])
+    check_starts(start, 0, start.size - 1, table.shape[0])
     for a in range(lo, hi):
         for d in range(start.size - 1):
             for b in range(start[d] + 1, start[d + 1]):
@@ -148,8 +187,14 @@ def level_quadratics(
 
     `rows[heads[k]:heads[k + 1]]` are the rows at level k; H is symmetric.
     """
+    check_starts(start, lo, hi, min(out.size, heads.size - 1))
+    check_starts(heads, 0, heads.size - 1, rows.size)
+    for j in range(rows.size):
+        check_index(rows[j], min(matrix.shape))
     members = np.empty(matrix.shape[0], np.int64)
     for d in range(lo, hi):
+        if heads[start[d + 1]] - heads[start[d]] > members.size:
+            raise IndexError(OUTSIDE)  # a row has one level of a dimension
         size = 0
         total = 0.0
         for k in range(start[d + 1] - 1, start[d] - 1, -1):

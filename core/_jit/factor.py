@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from core._jit.compile import INDEX, MATRIX, VECTOR, kernel
+from core._jit.compile import INDEX, MATRIX, VECTOR, check_slice, kernel
 from core._types import Floats
 
 
 @kernel((MATRIX, INDEX, VECTOR, INDEX))
 def update(factor: Floats, n: int, v: Floats, first: int) -> None:
     """L L^T + v v^T by Givens rotations; v (zero before `first`) is destroyed."""
+    check_slice(first, n, min(factor.shape[0], factor.shape[1], v.size))
     for j in range(first, n):
         x = v[j]
         if x != 0.0:
@@ -26,6 +27,7 @@ def update(factor: Floats, n: int, v: Floats, first: int) -> None:
 @kernel((MATRIX, INDEX, VECTOR, INDEX))
 def downdate(factor: Floats, n: int, v: Floats, first: int) -> int:
     """L L^T - v v^T by hyperbolic rotations; v is destroyed. Returns n, or the column where it is not positive."""
+    check_slice(first, n, min(factor.shape[0], factor.shape[1], v.size))
     for j in range(first, n):
         x = v[j]
         if x != 0.0:
@@ -47,6 +49,7 @@ def downdate(factor: Floats, n: int, v: Floats, first: int) -> int:
 @kernel((MATRIX, INDEX, INDEX))
 def close_gap(factor: Floats, n: int, j: int) -> None:
     """Move the rows and columns after j one place up and left (the trailing factor was updated before)."""
+    check_slice(j, n, min(factor.shape))
     for column in range(n):
         if column != j:
             target = column if column < j else column - 1
@@ -57,6 +60,7 @@ def close_gap(factor: Floats, n: int, j: int) -> None:
 @kernel((MATRIX, INDEX, INDEX))
 def mirror(matrix: Floats, lo: int, hi: int) -> None:
     """Copy the lower triangle to the upper one: columns lo to hi of it, in tiles that stay in the cache."""
+    check_slice(lo, hi, min(matrix.shape))
     for first in range(0, hi, 64):
         for column in range(max(lo, first), hi):
             for row in range(first, min(first + 64, column)):

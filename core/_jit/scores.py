@@ -1,12 +1,14 @@
 """Scores of a whole pool."""
 
-from core._jit.compile import BLOCK, INDEX, VECTOR, kernel
+from core._jit.compile import BLOCK, INDEX, VECTOR, check_slice, kernel
 from core._types import Floats
 
 
 @kernel((BLOCK, VECTOR, INDEX, INDEX))
 def lead(means: Floats, out: Floats, first: int, last: int) -> None:
     """out[row] = largest minus second largest mean, for rows from `first` to `last`; at least two columns."""
+    check_slice(first, last, min(means.shape[0], out.size))
+    check_slice(0, 2, means.shape[1])
     for row in range(first, last):
         best = max(means[row, 0], means[row, 1])
         second = min(means[row, 0], means[row, 1])

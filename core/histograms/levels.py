@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from core._jit import coding
 from core._jit.coding import Search
 from core._parallel import over_slices
-from core._types import Dims, Floats, Indices
+from core._types import Codes, Dims, Floats, Indices
 from core.histograms.raw import RawRows
+from core.histograms.rows import CodedRows, code_type
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,12 @@ class LevelTable:
         rank = np.empty_like(self.order)
         rank[self.order] = np.arange(len(self))
         return rank
+
+    def places(self, rows: CodedRows) -> Codes:
+        """The codes of these rows as positions in sorted order, in a type that is as wide as the table needs now."""
+        if np.array_equal(self.order, np.arange(len(self))):  # until a level is inserted
+            return rows.codes
+        return self.rank.astype(code_type(len(self)))[rows.codes]
 
     @cached_property
     def search(self) -> Search:

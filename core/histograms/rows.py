@@ -38,6 +38,13 @@ class CodedRows:
     def __post_init__(self) -> None:
         # Mapped files are arrays like any others from here on: kernels are compiled for the plain type.
         self._codes, self._starts = np.asarray(self._codes), np.asarray(self._starts)
+        if self._codes.dtype not in (np.uint16, np.uint32) or self._starts.dtype != np.int64:
+            raise ValueError(
+                "codes must be unsigned integers of 16 or 32 bits, and starts of 64; "
+                f"got {self._codes.dtype} and {self._starts.dtype}"
+            )
+        if self._n and not 0 <= self.nnz <= len(self._codes):
+            raise ValueError(f"rows must end within their {len(self._codes)} codes; the last one ends at {self.nnz}")
 
     @classmethod
     def of(cls, codes: Codes, starts: Indices, lineage: str = "", allocate: Allocate = np.empty) -> "CodedRows":

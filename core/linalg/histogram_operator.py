@@ -194,10 +194,7 @@ class HistogramOperator:
     def features(self, query: CodedRows | None = None) -> LevelFeatures:
         """Phi of coded rows; of the training rows if none are given, where K = Phi Phi^T."""
         levels, rows = self.levels, self.rows if query is None else query
-        # Ids are in sorted order until a level is inserted.
-        in_order = np.array_equal(levels.order, np.arange(len(levels)))
-        codes = rows.codes if in_order else levels.rank.astype(rows.codes.dtype)[rows.codes]
-        return LevelFeatures(codes, rows.starts, levels.start, self.u[levels.order])
+        return LevelFeatures(levels.places(rows), rows.starts, levels.start, self.u[levels.order])
 
     def _profile(self, query: HistogramQuery, levels: Levels) -> Floats:
         out = np.zeros((len(levels.u), len(query)))

@@ -29,8 +29,7 @@ class LevelSums:
     @classmethod
     def of(cls, levels: LevelTable, rows: CodedRows, labels: Indices, n_classes: int) -> "LevelSums":
         """Of coded rows with these class numbers."""
-        codes = levels.rank.astype(rows.codes.dtype)[rows.codes]
-        features = LevelFeatures(codes, rows.starts, levels.start, np.zeros(len(levels)))
+        features = LevelFeatures(levels.places(rows), rows.starts, levels.start, np.zeros(len(levels)))
         size = features.size
         return cls(
             np.array(features.counts(np.ones(len(rows)))[:size, :size], order="F"),

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,3 +57,13 @@ def test_narrow_rows_widen_when_they_must():
     rows = coded([[1]], np.uint16)
     rows.append(coded([[70_000]], np.uint32))
     assert as_lists(rows) == [[1], [70_000]]
+
+
+def test_codes_that_kernels_do_not_know_are_refused():
+    starts = np.array([0, 2])
+    with pytest.raises(ValueError, match="unsigned integers of 16 or 32 bits, and starts of 64; got int64 and int64"):
+        CodedRows.of(np.array([-1, 3]), starts)
+    with pytest.raises(ValueError, match="got uint16 and int32"):
+        CodedRows.of(np.zeros(2, dtype=np.uint16), starts.astype(np.int32))
+    with pytest.raises(ValueError, match="within their 1 codes; the last one ends at 2"):
+        CodedRows.of(np.zeros(1, dtype=np.uint16), starts)

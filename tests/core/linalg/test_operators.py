@@ -1,3 +1,5 @@
+from copy import copy
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -65,6 +67,24 @@ def test_levels_inserted_later_change_no_product():
     rows = np.delete(np.vstack([x, more]), [1, 5], axis=0)
     v = np.random.default_rng(0).normal(size=(len(rows), 2))
     assert np.allclose(operator.product(v), twin(operator.kernel, rows, rows) @ v, atol=1e-12)
+
+
+@pytest.mark.jit
+def test_a_table_that_outgrows_sixteen_bits_gets_wider_codes():
+    x, more = continuous(420, 250), continuous(40, 250, seed=5)
+    operator = HistogramOperator(Histograms.of(x), weighted(250))
+    assert operator.rows.codes.dtype == np.uint16
+    coded = operator.learn_levels(raw_rows(more))
+    assert len(operator.levels) > 1 << 16
+    fresh = HistogramOperator(Histograms(operator.levels, code_rows(raw_rows(x), operator.levels)), operator.kernel)
+    v = np.random.default_rng(0).normal(size=(len(x), 2))
+    assert np.allclose(operator.pull_back(v, v), fresh.pull_back(v, v))
+    assert np.allclose(operator.features().sums(v), fresh.features().sums(v))
+    assert np.allclose(operator.product(v), twin(operator.kernel, x, x) @ v)
+    pool, rows = copy(operator.rows), np.vstack([x, more])
+    pool.append(coded)
+    assert np.allclose(operator.diagonal(pool), np.diag(twin(operator.kernel, rows, rows)))
+    assert np.array_equal(operator.features(pool).codes, operator.levels.rank[pool.codes])
 
 
 def test_columns_of_many_rows_and_of_each_level_alone():
