@@ -41,9 +41,10 @@ def load(
     model.noise = float(arrays["theta"][-1])
     model.operator = operator.only(arrays["learnt"])
     model.labels, model.factors = arrays["labels"], arrays["factors"]
-    model.refit()
     pool = PoolPosterior.of(LocalParts(Part(rows, arrays["mean"], arrays["variance"])))
-    return LabelledPool(model, pool, arrays["learnt"].tolist()), reader
+    labelled = LabelledPool(model, pool, arrays["learnt"].tolist())
+    labelled.refit()
+    return labelled, reader
 
 
 def load_softmax(

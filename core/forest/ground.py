@@ -10,7 +10,7 @@ from core._types import Floats, Indices, Table
 from core.forest.tree import BLOCK_ROWS, Tree
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, Operator
-from core.posterior import LabelRegression, between, one_vs_all, probit, taken
+from core.posterior import LabelRegression, Size, between, one_vs_all, probit, taken
 
 LEAST_SHARE = 1e-12  # of a label's noise that its own item does not explain, as far as rounding can tell
 
@@ -43,7 +43,8 @@ class Ground:
         """Of the labels at these places of `learnt`."""
         none = np.empty(0, dtype=np.int64)
         empty = self.operator.only(none)
-        model = LabelRegression(empty, none, self.n_classes, noise=self.noise, max_memory=self.max_memory)
+        size = Size.of(self.rows)
+        model = LabelRegression(empty, none, self.n_classes, noise=self.noise, max_memory=self.max_memory, pool=size)
         if len(places):
             model.operator = self.operator.only(none)
             model.operator.append(taken(self.rows, np.array(self.learnt)[places]))

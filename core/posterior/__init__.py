@@ -1,6 +1,6 @@
 """Three exact posteriors behind one protocol (design, section 3)."""
 
-from core.posterior.base import Posterior, between, taken
+from core.posterior.base import Posterior, Size, between, taken
 from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
@@ -27,6 +27,7 @@ __all__ = [
     "Posterior",
     "PosteriorName",
     "PosteriorRule",
+    "Size",
     "SummedPosterior",
     "SummedRegression",
     "between",

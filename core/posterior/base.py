@@ -40,6 +40,9 @@ class Size:
         return cls(sum(s.rows for s in known), sum(s.nnz for s in known), all(s.coded for s in known))
 
 
+NO_ROWS = Size(0, 0, coded=True)
+
+
 class Posterior(ABC):
     """f | Y for M functions that share the kernel and the noise: Y = f(X) + e, e ~ N(0, diag(noise)).
 

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.linalg import COARSE_LEVELS, HistogramOperator, Operator
-from core.posterior.base import Posterior
+from core.posterior.base import NO_ROWS, Posterior, Size
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
 from core.posterior.levels import LevelPosterior
-from core.posterior.speed import DUAL_UPDATE, FLOP, GATHER, LEVEL_UPDATE, PAIR
+from core.posterior.pairs import cost_in_dual, cost_in_level_space
+from core.posterior.speed import DUAL_UPDATE, FLOP, GATHER, LEVEL_UPDATE, PAIR, SOLVE
 
 PosteriorName = Literal["dual", "levels", "iterative"]
 
@@ -24,27 +25,33 @@ UPDATES = 100  # labels that a fit should serve, before it pays to fit again
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a fit and the labels that follow: estimated seconds, and bytes besides the rows."""
+    """Of a fit, the labels that follow, and what a pool asks: estimated seconds, and bytes besides the rows."""
 
     seconds: float
     memory: float
 
 
-def costs(n: int, n_levels: int, nnz: int, n_columns: int) -> dict[PosteriorName, Cost]:
+def costs(n: int, n_levels: int, nnz: int, n_columns: int, pool: Size = NO_ROWS) -> dict[PosteriorName, Cost]:
     """What each posterior of n rows with nnz codes over n_levels levels needs, for n_columns functions.
+
+    A pool asks for the variance of each of its rows once, and for a covariance with all of them at each label.
 
     >>> table = costs(n=50_000, n_levels=6_261, nnz=6_400_000, n_columns=10)
     >>> sorted(table, key=lambda name: table[name].seconds)
     ['levels', 'iterative', 'dual']
     """
-    rounds = ROUNDS * 4 * nnz * n_columns * GATHER  # a product and a preconditioner, two passes each
+    solve = ROUNDS * 4 * nnz * GATHER  # of one column: a product and a preconditioner, two passes each
     coarse = min(n_levels, COARSE_LEVELS) ** 3 / 3 * FLOP + nnz**2 / max(n, 1) / 2 * PAIR
     nanoseconds: dict[PosteriorName, float] = {
         "dual": n**3 / 3 * FLOP + n * nnz * GATHER + UPDATES * n**2 * DUAL_UPDATE,
         "levels": n_levels**3 / 3 * FLOP + nnz**2 / max(n, 1) / 2 * PAIR + UPDATES * n_levels**2 * LEVEL_UPDATE,
         # Each label is a new preconditioner and a solve, from a good start.
-        "iterative": rounds * (1 + UPDATES / 3) + (1 + UPDATES) * coarse,
+        "iterative": n_columns * solve * (1 + UPDATES / 3) + (1 + UPDATES) * coarse,
     }
+    if pool.rows:
+        nanoseconds["dual"] += min(cost_in_dual(pool, n, n_levels, nnz)) + UPDATES * 2 * n**2 * SOLVE
+        nanoseconds["levels"] += min(cost_in_level_space(pool, n_levels)) + UPDATES * 2 * n_levels**2 * SOLVE
+        nanoseconds["iterative"] += (pool.rows + UPDATES) * solve
     memory: dict[PosteriorName, float] = {
         "dual": 8.0 * n**2,
         "levels": 16.0 * n_levels**2,
@@ -53,11 +60,16 @@ def costs(n: int, n_levels: int, nnz: int, n_columns: int) -> dict[PosteriorName
     return {name: Cost(nanoseconds[name] / 1e9, memory[name]) for name in nanoseconds}
 
 
-def choose(operator: Operator, n_columns: int, max_memory: float) -> PosteriorName:
-    """The cheapest posterior that fits into memory; the one that needs least if none does."""
+def choose(operator: Operator, n_columns: int, max_memory: float, pool: Size = NO_ROWS) -> PosteriorName:
+    """The cheapest posterior that fits into memory; the one that needs least if none does.
+
+    A pool never gets the iterative one, however little memory there is: it would be solved for hours at each refresh.
+    """
     if not isinstance(operator, HistogramOperator):
         return "dual"
-    table = costs(len(operator), len(operator.levels), operator.rows.nnz, n_columns)
+    table = costs(len(operator), len(operator.levels), operator.rows.nnz, n_columns, pool)
+    if pool.rows:
+        del table["iterative"]
     fitting = [name for name, cost in table.items() if cost.memory <= max_memory]
     if not fitting:
         return min(table, key=lambda name: table[name].memory)

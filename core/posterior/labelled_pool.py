@@ -31,6 +31,7 @@ class LabelledPool:
     def __init__(self, model: LabelRegression, pool: PoolPosterior, learnt: list[int] | None = None) -> None:
         self.model = model
         self.pool = pool
+        model.pool = pool.size
         self.learnt = learnt or []  # items in the order their labels were learnt
 
     def __len__(self) -> int:
@@ -118,6 +119,7 @@ class LabelledPool:
             query = operator.learn_levels(query)
             self.model.posterior.follow_levels()
         self.pool.append(self.model.posterior, query)
+        self.model.pool = self.pool.size
 
     def learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """Items without a label get these class numbers; `doubts` multiply their noise."""

@@ -5,6 +5,7 @@ codes. The table of all pairs, S x S, costs the same for any number of rows.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,22 +40,39 @@ def bare(operator: HistogramOperator) -> HistogramOperator:
     return HistogramOperator(Histograms(operator.levels, CodedRows.empty(operator.levels.lineage)), operator.kernel)
 
 
+class VarianceCost(NamedTuple):
+    """Nanoseconds that all variances of a query take: with a solve for each row, or by a table."""
+
+    by_row: float
+    by_table: float  # infinite where there can be none
+
+
 def pay_in_dual(size: Size, operator: HistogramOperator) -> bool:
     """Whether P^T (K + N)^-1 P, with the columns K(X, level) in P, is cheaper than a solve for each row."""
-    n, s = len(operator), len(operator.levels)
-    row = n**2 * SOLVE + operator.rows.nnz * GATHER
-    table = (n**2 * s + n * s**2) * SOLVE + s**2 * ENTRY
-    return _pay(size, row, table, 8.0 * (n * s + s**2))
+    return _pay(cost_in_dual(size, len(operator), len(operator.levels), operator.rows.nnz))
 
 
 def pay_in_level_space(size: Size, operator: HistogramOperator) -> bool:
     """Whether A^-1, summed up along the levels, is cheaper than a solve for each row."""
-    s = len(operator.levels)
-    return _pay(size, s**2 * SOLVE + s * ENTRY, s**3 * SOLVE + s**2 * ENTRY, 24.0 * s**2)
+    return _pay(cost_in_level_space(size, len(operator.levels)))
 
 
-def _pay(size: Size, row: float, table: float, memory: float) -> bool:
-    if not size.coded or memory > MAX_MEMORY:
-        return False
+def cost_in_dual(size: Size, n: int, s: int, nnz: int) -> VarianceCost:
+    """With n labels, which have nnz codes, over s levels."""
+    table = (n**2 * s + n * s**2) * SOLVE + s**2 * ENTRY
+    return _cost(size, n**2 * SOLVE + nnz * GATHER, table, 8.0 * (n * s + s**2))
+
+
+def cost_in_level_space(size: Size, s: int) -> VarianceCost:
+    """Over s levels."""
+    return _cost(size, s**2 * SOLVE + s * ENTRY, s**3 * SOLVE + s**2 * ENTRY, 24.0 * s**2)
+
+
+def _cost(size: Size, row: float, table: float, memory: float) -> VarianceCost:
     pairs = size.nnz**2 / max(size.rows, 1) / 2
-    return table + pairs * LOOKUP < row * size.rows
+    possible = size.coded and memory <= MAX_MEMORY
+    return VarianceCost(row * size.rows, table + pairs * LOOKUP if possible else np.inf)
+
+
+def _pay(cost: VarianceCost) -> bool:
+    return cost.by_table < cost.by_row

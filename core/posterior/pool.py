@@ -45,6 +45,11 @@ class PoolPosterior:
         return len(self.parts)
 
     @property
+    def size(self) -> Size:
+        """Of all rows together."""
+        return Size.total(self.parts.collect(size_of))
+
+    @property
     def rows(self) -> Any:
         """All of them, as a query."""
         return rows_of(self.parts)
@@ -61,8 +66,7 @@ class PoolPosterior:
 
     def refresh(self, posterior: Posterior) -> None:
         """Compute everything again: after hyperparameters changed, or to shed what rounding has added up."""
-        size = Size.total(self.parts.collect(size_of))
-        self.parts = self.parts.map(Computed(for_items(posterior.predictor), posterior.variances(size)))
+        self.parts = self.parts.map(Computed(for_items(posterior.predictor), posterior.variances(self.size)))
 
     def learn(self, posterior: Posterior, query: Any, targets: Floats, noise: Floats) -> None:
         """Some rows are about to be learnt, with these targets (rows x M) and noise (rows)."""

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, softmax
 from core._types import Floats, Indices
 from core.kernels import Kernel
 from core.linalg import Operator
-from core.posterior.base import Posterior
+from core.posterior.base import NO_ROWS, Posterior, Size
 from core.posterior.choose import POSTERIORS, PosteriorName, choose
 
 PosteriorRule = PosteriorName | Literal["auto"]
@@ -33,6 +33,7 @@ class LabelRegression:
         balance: bool = False,
         rule: PosteriorRule = "auto",
         max_memory: float = np.inf,
+        pool: Size = NO_ROWS,
     ) -> None:
         self.operator = operator
         self.labels = labels  # n, class numbers
@@ -42,6 +43,7 @@ class LabelRegression:
         self.balance = balance
         self._rule = rule
         self._max_memory = max_memory
+        self.pool = pool  # rows that ask for their moments at each change
         self._fit()
 
     def add(
@@ -128,7 +130,9 @@ class LabelRegression:
         return probit(self.posterior.means(query), self.posterior.variance(query) + self.noise)
 
     def _fit(self) -> None:
-        self.name = choose(self.operator, self.n_classes, self._max_memory) if self._rule == "auto" else self._rule
+        self.name = (
+            choose(self.operator, self.n_classes, self._max_memory, self.pool) if self._rule == "auto" else self._rule
+        )
         self._chosen_at = len(self.labels)
         try:
             self.posterior: Posterior = POSTERIORS[self.name](self.operator, self._targets(), self._noises())

@@ -1,10 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from core import OnlineLearner, Settings
+from core.forest import LabelledForest
 from core.histograms import Histograms, raw_rows
 from core.kernels import IntersectionKernel, RBFKernel
 from core.linalg import DenseOperator, HistogramOperator
-from core.posterior import POSTERIORS, LabelRegression, choose, costs
+from core.posterior import POSTERIORS, LabelRegression, Size, choose, costs
+from core.posterior.base import NO_ROWS
 from tests.core.data import size, word_counts
 from tests.reference.dense import DenseGP, hik, targets
 
@@ -68,6 +73,50 @@ def test_the_cheapest_posterior_that_fits(n, levels, nnz, memory, expected):
     table = costs(n, levels, nnz, 10)
     fitting = {name: cost for name, cost in table.items() if cost.memory <= memory * GIB}
     assert min(fitting, key=lambda name: fitting[name].seconds) == expected
+
+
+@pytest.mark.parametrize(
+    ("n", "alone", "served"),
+    [
+        (6_000, "dual", "dual"),
+        (7_000, "iterative", "dual"),
+        (9_000, "iterative", "levels"),
+        (16_000, "iterative", "levels"),
+    ],
+)
+def test_with_a_pool_the_cost_is_what_the_pool_asks(n, alone, served):
+    """Rows of 50 codes over 8,192 levels, two classes: refreshes decide, where without a pool a fit does."""
+    pool = Size(100_000, 5_000_000, coded=True)
+    for asked, expected in ((NO_ROWS, alone), (pool, served)):
+        table = costs(n, 8_192, 50 * n, 2, asked)
+        assert min(table, key=lambda name: table[name].seconds) == expected
+    assert table["iterative"].seconds > 50 * table[served].seconds
+    more = costs(n, 8_192, 50 * n, 2, replace(pool, rows=2 * pool.rows, nnz=2 * pool.nnz))
+    assert more["iterative"].seconds > 1.8 * table["iterative"].seconds
+
+
+def test_a_pool_never_gets_a_posterior_that_solves_for_each_of_its_rows():
+    x, y = word_counts(60, 8, 2)
+    operator = HistogramOperator(Histograms.of(x), IntersectionKernel(np.ones(1), np.zeros(8, dtype=int), 0.5))
+    assert choose(operator, 2, 1.0) == "iterative"  # needs least
+    assert choose(operator, 2, 1.0, Size.of(operator.rows)) == "dual"
+    for settings in ({}, {"likelihood": "softmax"}, {"model": "forest", "leaf_size": 1000}):
+        learner = OnlineLearner(Settings(levels=None, max_memory=1.0, **settings), ["a", "b"])
+        learner.add_items(x[:40])
+        learner.label_many({i: "ab"[y[i]] for i in range(20)})
+        learner.add_items(x[40:])
+        learner.label_many({i: "ab"[y[i]] for i in range(20, 60)})  # twice as many: it is chosen again
+        restored = OnlineLearner.restore(Settings(levels=None, max_memory=1.0, **settings), learner.state())
+        for one in (learner, restored):
+            assert {model.name for model in regressions(one._labelled)} == {"dual"}
+            assert {model.pool.rows for model in regressions(one._labelled)} == {60}
+
+
+def regressions(labelled):
+    """The label regressions behind a labelled pool."""
+    if isinstance(labelled, LabelledForest):
+        return [tree.model(0) for tree in labelled.trees]  # one leaf
+    return [getattr(labelled, "spread", labelled).model]
 
 
 def test_the_chooser_knows_kernels_and_memory():
