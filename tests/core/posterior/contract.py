@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.histograms import CodedRows, Histograms, code_rows, raw_rows
+from core.histograms import Histograms, code_rows, raw_rows
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
-from core.posterior import POSTERIORS, pairs
+from core.posterior import POSTERIORS, Size, pairs
 from tests.core.data import continuous, size, word_counts
 from tests.reference.dense import DenseGP, hik, targets
 from tests.strategies import labelled
@@ -141,8 +141,10 @@ class PosteriorContract:
         twin = DenseGP(hik(x, x, bias=0.5), np.zeros((len(x), 1)), np.full(len(x), 0.1))
         own = np.diag(hik(query, query, bias=0.5))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pairs, "_pay", lambda query, *_: isinstance(query, CodedRows))
-            variance = posterior.variance(rows)
+            patch.setattr(pairs, "_pay", lambda cost: cost.by_table < np.inf)
+            variances = posterior.variances(Size.of(rows))
+        assert isinstance(variances, pairs.PairVariances) == (self.name != "iterative")
+        variance = variances(rows)
         assert np.abs(variance - twin.variance(hik(x, query, bias=0.5), own)).max() < self.tolerance * (1.0 + own.max())
         assert np.abs(variance - posterior.variance(raw_rows(query))).max() < self.tolerance * (1.0 + own.max())
 
