@@ -12,12 +12,13 @@ from core._types import Floats, Indices
 from core.checks import check_choice, check_number
 from core.choice import Chooser
 from core.chunks import SpreadChunks, fit_chunks
+from core.drafts import all_or_nothing
 from core.estimator_facts import EstimatorFacts
 from core.estimator_settings import EstimatorSettings
 from core.evidence import CriterionName, Tuned, tune
 from core.histograms import CodedRows, RawRows, code_rows
 from core.labels import checked_labels, checked_rows, class_names, union_of_labels
-from core.linalg import HistogramOperator, KernelError, Query, added_error, kernel_error
+from core.linalg import HistogramOperator, KernelError, Predictor, Query, added_error, kernel_error
 from core.posterior import LabelRegression, SummedRegression
 from core.settings import Reader, Settings, TuneRule
 from core.softmax import Loss, NamedTree, SoftmaxClasses, TunedPrior
@@ -86,17 +87,26 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
     tuned_: Tuned | TunedPrior
     _settings: Settings
     _reader: Reader
+    _bounds: tuple[tuple[int, Predictor], VarianceBounds] | None = None
 
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        if self.__sklearn_is_fitted__():
+            twin._model = self._model.draft()
+        return twin
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from n rows and their labels, forgetting what was learnt before.
 
         >>> GPHIKClassifier().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"]).predict([[0.9, 0.1]]).tolist()
         ['a']
         """
-        with self._all_or_nothing():
-            X, y = self._first_data(X, y)
-            return self._start(X, y, np.unique(y))
+        X, y = self._first_data(X, y)
+        return self._start(X, y, np.unique(y))
 
+    @all_or_nothing
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Learn from chunks of rows and labels that are never in memory together: exact, in level space, for any n.
 
@@ -110,19 +120,19 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         """
         if iter(chunks) is chunks:
             raise ValueError("chunks are gone through more than once: give a list, or an object that reads them anew")
-        with self._all_or_nothing():
-            self._settings, self._chooser = Settings(**self.get_params()), None
-            self._settings.check()
-            if isinstance(chunks, SpreadChunks):
-                next(self._checked_chunks(chunks), None)  # the first of them, here
-                found = fit_chunks(self._settings, chunks)
-            else:
-                found = fit_chunks(self._settings, lambda: self._checked_chunks(chunks))
-            self._reader, self._model, self.kernel_error_ = found.reader, found.model, found.error
-            self._nodes, self.classes_ = NamedTree.flat(found.classes), found.classes
-            self.__dict__.pop("tuned_", None)
-            return self
+        self._settings, self._chooser = Settings(**self.get_params()), None
+        self._settings.check()
+        if isinstance(chunks, SpreadChunks):
+            next(self._checked_chunks(chunks), None)  # the first of them, here
+            found = fit_chunks(self._settings, chunks)
+        else:
+            found = fit_chunks(self._settings, lambda: self._checked_chunks(chunks))
+        self._reader, self._model, self.kernel_error_ = found.reader, found.model, found.error
+        self._nodes, self.classes_ = NamedTree.flat(found.classes), found.classes
+        self.__dict__.pop("tuned_", None)
+        return self
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows: the posterior of a fit on all of them, with the levels and scales of the first.
 
@@ -132,31 +142,31 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         >>> model.partial_fit([[0.0, 1.0]], ["c"]).classes_.tolist()
         ['a', 'b', 'c']
         """
-        with self._all_or_nothing():
-            if not self.__sklearn_is_fitted__():
-                X, y = self._first_data(X, y)
-                return self._start(X, y, union_of_labels(y if classes is None else classes, y))
-            X = self._checked(X)
-            y = checked_labels(y, X.shape[0])
-            known = union_of_labels(self.nodes_, union_of_labels(y if classes is None else classes, y))
-            if self._chooser is not None and self._chooser.is_due(len(y)):
-                names = self.nodes_[self._model.labels]
-                return self._start(self._chooser.with_rows(X).table, np.concatenate([names, y]), known)
-            query = self._reader(X)
-            nodes = class_names(known, self._settings.tree)
-            labels, renumber = nodes.numbers(y), nodes.numbers(self.nodes_)
-            if isinstance(self._model, SoftmaxClasses):
-                self._model.add(query, labels, renumber, nodes.tree)
-            elif isinstance(self._model, SummedRegression):
-                self._model.learn(self.code(X), labels, renumber, nodes.tree.n_classes)
-            else:
-                self._model.add(query, labels, renumber, nodes.tree.n_classes)
-            if self._chooser is not None:
-                self._chooser = self._chooser.with_rows(X)
-            self._nodes, self.classes_ = nodes, nodes.classes
-            self._note_quantisation(query)
-            return self
+        if not self.__sklearn_is_fitted__():
+            X, y = self._first_data(X, y)
+            return self._start(X, y, union_of_labels(y if classes is None else classes, y))
+        X = self._checked(X)
+        y = checked_labels(y, X.shape[0])
+        known = union_of_labels(self.nodes_, union_of_labels(y if classes is None else classes, y))
+        if self._chooser is not None and self._chooser.is_due(len(y)):
+            names = self.nodes_[self._model.labels]
+            return self._start(self._chooser.with_rows(X).table, np.concatenate([names, y]), known)
+        query = self._reader(X)
+        nodes = class_names(known, self._settings.tree)
+        labels, renumber = nodes.numbers(y), nodes.numbers(self.nodes_)
+        if isinstance(self._model, SoftmaxClasses):
+            self._model.add(query, labels, renumber, nodes.tree)
+        elif isinstance(self._model, SummedRegression):
+            self._model.learn(self.code(X), labels, renumber, nodes.tree.n_classes)
+        else:
+            self._model.add(query, labels, renumber, nodes.tree.n_classes)
+        if self._chooser is not None:
+            self._chooser = self._chooser.with_rows(X)
+        self._nodes, self.classes_ = nodes, nodes.classes
+        self._note_quantisation(query)
+        return self
 
+    @all_or_nothing
     def tune(self, criterion: TuneRule = None) -> Self:
         """Find hyperparameters for the rows that are learnt, from where they are now; a second search is warm.
 
@@ -181,19 +191,19 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             return self
         before = getattr(self, "tuned_", None)
         simplex = before.simplex if isinstance(before, Tuned) and before.criterion == name else None
-        with self._all_or_nothing():
-            found = tune(
-                model,
-                name,
-                weights=self._settings.tune_weights,
-                simplex=simplex,
-                l1=self._settings.l1,
-                l2=self._settings.l2,
-            )
-            model.reset(found.kernel, found.noise)
-            self.tuned_ = found
+        found = tune(
+            model,
+            name,
+            weights=self._settings.tune_weights,
+            simplex=simplex,
+            l1=self._settings.l1,
+            l2=self._settings.l2,
+        )
+        model.reset(found.kernel, found.noise)
+        self.tuned_ = found
         return self
 
+    @all_or_nothing
     def forget(self, indices: Any) -> Self:
         """Remove rows exactly, by their number in the order they were learnt; later rows move up.
 
@@ -207,6 +217,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             self._chooser = self._chooser.without(rows)
         return self
 
+    @all_or_nothing
     def relabel(self, indices: Any, y: Any) -> Self:
         """Give learnt rows other labels, by their number; the labels may be new.
 
@@ -289,10 +300,11 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         """Bounds for the model as it is; eigenpairs are found again only after a change."""
         posterior = self._model.posterior
         state = (k, posterior.predictor)  # a posterior makes a new predictor after each change
-        if getattr(self, "_bounds_state", None) != state:
-            self._bounds = VarianceBounds(operator, posterior.noise, k)
-            self._bounds_state = state
-        return self._bounds
+        known, bounds = self._bounds or (None, None)
+        if bounds is None or known != state:
+            bounds = VarianceBounds(operator, posterior.noise, k)
+            self._bounds = state, bounds
+        return bounds
 
     def code(self, X: Any) -> CodedRows:
         """Rows as level codes, which every prediction takes in place of X: code a pool once, score it often.

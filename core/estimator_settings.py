@@ -1,19 +1,18 @@
 """What both estimators share with scikit-learn's; the constructor arguments of GPHIKClassifier."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
+from core.drafts import Drafted
 from core.histograms import LevelRule
 from core.kernels import Transform
 from core.posterior import PosteriorRule
 from core.settings import KernelRule, Likelihood, TuneRule
 
 
-class HiddenParameters(BaseEstimator):  # type: ignore[misc]
+class HiddenParameters(Drafted, BaseEstimator):  # type: ignore[misc]
     """An estimator whose arguments `transform` and `tune` are kept under other names.
 
     The attribute `tune` is a method, and scikit-learn takes whatever has an attribute `transform` for a transformer.
@@ -32,8 +31,7 @@ class HiddenParameters(BaseEstimator):  # type: ignore[misc]
         unknown = set(params) - set(self._get_param_names())
         if unknown:
             raise ValueError(f"unknown parameters {sorted(unknown)}; there are {self._get_param_names()}")
-        for name, value in params.items():
-            setattr(self, _attribute(name), value)
+        self.__dict__.update({_attribute(name): value for name, value in params.items()})
         return self
 
     def __sklearn_tags__(self) -> Tags:
@@ -41,16 +39,6 @@ class HiddenParameters(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.kernel == "hik" and not (self.complement or self.split)
         return tags
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Take every attribute back when a call fails: bad input loses nothing."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except Exception:
-            self.__dict__ = before
-            raise
 
 
 class EstimatorSettings(HiddenParameters):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from core._types import Floats
 from core.checks import check_choice
 from core.choice import Choice, candidate, choose_kernel
+from core.drafts import all_or_nothing
 from core.estimator_settings import HiddenParameters
 from core.forest import (
     LEAF_SIZES,
@@ -113,12 +114,20 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         self.max_memory = max_memory
         self.random_state = random_state
 
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        if self.__sklearn_is_fitted__():
+            twin.forest_ = self.forest_.draft()
+        return twin
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from n rows and their labels, forgetting what was learnt before."""
-        with self._all_or_nothing():
-            X, y = self._first_data(X, y)
-            return self._start(X, y, np.unique(y))
+        X, y = self._first_data(X, y)
+        return self._start(X, y, np.unique(y))
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows, each in its leaf, exactly; leaves that have become large are split.
 
@@ -128,33 +137,33 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         >>> model.partial_fit([[2.0]], ["c"]).predict([[2.1]]).tolist()
         ['c']
         """
-        with self._all_or_nothing():
-            if not self.__sklearn_is_fitted__():
-                X, y = self._first_data(X, y)
-                return self._start(X, y, union_of_labels(y if classes is None else classes, y))
-            X = self._checked(X)
-            y = checked_labels(y, X.shape[0])
-            known = union_of_labels(self.classes_, union_of_labels(y if classes is None else classes, y))
-            with self.forest_.all_or_nothing():
-                self._announce(known)
-                self.forest_.add(X, np.searchsorted(known, y))
-            return self
+        if not self.__sklearn_is_fitted__():
+            X, y = self._first_data(X, y)
+            return self._start(X, y, union_of_labels(y if classes is None else classes, y))
+        X = self._checked(X)
+        y = checked_labels(y, X.shape[0])
+        known = union_of_labels(self.classes_, union_of_labels(y if classes is None else classes, y))
+        self._announce(known)
+        self.forest_.add(X, np.searchsorted(known, y))
+        return self
 
+    @all_or_nothing
     def forget(self, indices: Any) -> Self:
         """Remove rows, by their number in the order they were learnt; later rows move up, trees stay as they are."""
         self._fitted.remove(checked_rows(indices, len(self._fitted.store)))
         return self
 
+    @all_or_nothing
     def relabel(self, indices: Any, y: Any) -> Self:
         """Give learnt rows other labels, by their number; the labels may be new."""
         rows = checked_rows(indices, len(self._fitted.store))
         y = checked_labels(y, len(rows))
         known = union_of_labels(self.classes_, y)
-        with self._all_or_nothing(), self.forest_.all_or_nothing():
-            self._announce(known)
-            self.forest_.relabel(rows, np.searchsorted(known, y))
+        self._announce(known)
+        self.forest_.relabel(rows, np.searchsorted(known, y))
         return self
 
+    @all_or_nothing
     def tune(self) -> Self:
         """Find kernel parameters and noise by leave-one-out error inside the leaves, from where they are."""
         forest = self._fitted
@@ -205,6 +214,7 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         kernel = self.choice_.name if hasattr(self, "choice_") else ""
         return {**forest_state.dump(self._fitted), "classes": names, "kernel": np.array(kernel)}
 
+    @all_or_nothing
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Become the model that gave this state, with the arguments it had.
 

@@ -1,13 +1,13 @@
 """OnlineLearner: the one door the service uses. Items in, labels in, the next question out."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.drafts import Drafted, all_or_nothing
 from core.histograms import Allocate, Engine
 from core.knowledge import Knowledge
 from core.labelling import Labelling, Parameters, TrackRecord
@@ -16,7 +16,7 @@ from core.pool_model import PoolModel, chosen, compared
 from core.settings import Settings, as_table
 
 
-class OnlineLearner(Knowledge):
+class OnlineLearner(Knowledge, Drafted):
     """An exact posterior over a pool of items that learns from each label at once.
 
     Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
@@ -58,6 +58,13 @@ class OnlineLearner(Knowledge):
         self._record = TrackRecord()
         self._model = None
 
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        twin._model = None if self._model is None else self._model.draft()
+        return twin
+
+    @all_or_nothing
     def add_items(self, x: Any) -> None:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
         x = as_table(x)
@@ -67,10 +74,10 @@ class OnlineLearner(Knowledge):
         else:
             query = self._model.read(x)
             self._labelled.operator.check(query)
-            with self._all_or_nothing():
-                self._labelled.append(query)
+            self._labelled.append(query)
         self.version += 1
 
+    @all_or_nothing
     def label(self, item: int, name: str, *, doubt: float = 1.0, drawn: bool = False) -> None:
         """Learn that this item is of this class; `doubt` multiplies the noise (an annotator's, for instance).
 
@@ -81,16 +88,16 @@ class OnlineLearner(Knowledge):
             self.label_many({item: name}, {item: doubt}, drawn=[item] if drawn else ())
             return
         self._check_label(item, name, doubt)
-        with self._all_or_nothing():
-            self._announce([name])
-            number, labelled = self.nodes.number(name), self._labelled
-            if doubt == labelled.factors[labelled.learnt.index(item)]:
-                labelled.relabel(item, number)
-            else:
-                labelled.forget(item)
-                labelled.learn(np.array([item]), np.array([number]), np.array([doubt]))
+        self._announce([name])
+        number, labelled = self.nodes.number(name), self._labelled
+        if doubt == labelled.factors[labelled.learnt.index(item)]:
+            labelled.relabel(item, number)
+        else:
+            labelled.forget(item)
+            labelled.learn(np.array([item]), np.array([number]), np.array([doubt]))
         self.version += 1
 
+    @all_or_nothing
     def label_many(
         self,
         labels: Mapping[int, str],
@@ -111,37 +118,40 @@ class OnlineLearner(Knowledge):
                 raise ValueError(f"item {item} has a label already")
         if not labels:
             return
-        with self._all_or_nothing():
-            self._announce(labels.values())
-            numbers = {item: self.nodes.number(name) for item, name in labels.items()}
-            guess = self.predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
-            self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree)
-            learn = self._labelled.learn if refresh else self._labelled.learn_unseen
-            learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
+        self._announce(labels.values())
+        numbers = {item: self.nodes.number(name) for item, name in labels.items()}
+        guess = self.predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
+        self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree)
+        learn = self._labelled.learn if refresh else self._labelled.learn_unseen
+        learn(np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values())))
         self.version += 1
 
+    @all_or_nothing
     def retract(self, item: int) -> None:
         """Take the label of this item back."""
         self._check_item(item)
         if item not in self._labelled.learnt:
             raise ValueError(f"item {item} has no label to retract")
-        with self._all_or_nothing():
-            self._labelled.forget(item)
+        self._labelled.forget(item)
         self.version += 1
 
+    @all_or_nothing
     def add_classes(self, names: Sequence[str], parents: Mapping[str, str] | None = None) -> None:
         """Announce classes that no item has yet; each is a kind of its parent, if it has one."""
         self._change_nodes(self.nodes.with_more(names, parents))
 
+    @all_or_nothing
     def rename_class(self, old: str, new: str) -> None:
         """Call a class by another name."""
         self.nodes = self.nodes.renamed(old, new)
         self.version += 1
 
+    @all_or_nothing
     def move_class(self, name: str, parent: str | None) -> None:
         """Make a class a kind of another, or of none."""
         self._change_nodes(self.nodes.moved(name, parent))
 
+    @all_or_nothing
     def merge_classes(self, name: str, into: str) -> None:
         """Make the labels of one class those of another, and drop the first; what was a kind of it moves along."""
         self._change_nodes(self.nodes.merged(name, into), {name: into})
@@ -151,12 +161,11 @@ class OnlineLearner(Knowledge):
         if self._model is None:
             self.nodes = nodes
             return
-        with self._all_or_nothing():
-            numbers = nodes.renumber(old, merged)
-            self._model.renumber(numbers, nodes.tree)
-            if merged or not np.array_equal(numbers[: len(self.classes)], np.arange(len(self.classes))):
-                self._record = TrackRecord(self._record.foretold)  # the numbers of the guesses mean other classes
-            self.nodes = nodes
+        numbers = nodes.renumber(old, merged)
+        self._model.renumber(numbers, nodes.tree)
+        if merged or not np.array_equal(numbers[: len(self.classes)], np.arange(len(self.classes))):
+            self._record = TrackRecord(self._record.foretold)  # the numbers of the guesses mean other classes
+        self.nodes = nodes
         self.version += 1
 
     def _checked(self, nodes: Nodes) -> Nodes:
@@ -164,6 +173,7 @@ class OnlineLearner(Knowledge):
             raise ValueError('a tree of classes needs likelihood="softmax"')
         return nodes
 
+    @all_or_nothing
     def tune(self, *, on_step: Callable[[], object] = lambda: None) -> None:
         """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing.
 
@@ -172,6 +182,7 @@ class OnlineLearner(Knowledge):
         if self._some_model.tune(on_step):
             self.version += 1
 
+    @all_or_nothing
     def remember(self, foretold: Mapping[int, int]) -> None:
         """What was foretold of items drawn at random (1 right, 0 wrong), by this learner or one before it."""
         self._record = replace(self._record, foretold={**foretold, **self._record.foretold})
@@ -223,6 +234,7 @@ class OnlineLearner(Knowledge):
             learner._labelled.settle()
         return learner
 
+    @all_or_nothing
     def state(self, *, refit: bool = True) -> dict[str, NDArray[Any]]:
         """Everything but the settings as plain arrays, for `restore`.
 
@@ -263,17 +275,6 @@ class OnlineLearner(Knowledge):
         if new:
             old, self.nodes = self.nodes.names, self.nodes.with_more(new)
             self._some_model.renumber(self.nodes.renumber(old), self.nodes.tree)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Take everything back when a change fails half-way."""
-        before = dict(self.__dict__)
-        try:
-            with self._labelled.all_or_nothing():
-                yield
-        except Exception:
-            self.__dict__ = before
-            raise
 
     def _check_label(self, item: int, name: str, doubt: float) -> None:
         self._check_item(item)

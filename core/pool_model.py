@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core import snapshot
 from core._types import Floats, Indices, Table
 from core.choice import Choice, candidate, candidates, choose_kernel, first_kernel
+from core.drafts import Drafted, all_or_nothing
 from core.evidence import tune
 from core.forest import LabelledForest
 from core.histograms import Allocate, Chunked, Engine
@@ -28,7 +29,7 @@ MILD_VARIANCE = 10.0  # of class functions under the softmax likelihood
 
 
 @dataclass(eq=False)
-class PoolModel:
+class PoolModel(Drafted):
     """Fixed by the first items: which numbers may come (reader), how many columns (width), which kernel."""
 
     settings: Settings  # as the user gave them
@@ -91,6 +92,12 @@ class PoolModel:
             labelled = LabelledPool(model, PoolPosterior(model.posterior, parts))
         return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled, parameters.compared_at)
 
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        twin.labelled = self.labelled.draft()
+        return twin
+
     @property
     def model(self) -> str:
         """The one in use: gp or forest."""
@@ -117,6 +124,7 @@ class PoolModel:
             raise ValueError(f"rows have {x.shape[1]} columns; the first items had {self.width}")
         return self.reader(self.reader.check(x))
 
+    @all_or_nothing
     def tune(self, on_step: Callable[[], object]) -> bool:
         """Find hyperparameters and use them; False if there is too little to learn them from."""
         labelled = self.labelled
@@ -138,6 +146,7 @@ class PoolModel:
         labelled.reset(found.kernel, found.noise)
         return True
 
+    @all_or_nothing
     def renumber(self, renumber: Indices, tree: ClassTree) -> None:
         """Old nodes have these numbers in another tree: classes come, move or are merged."""
         if isinstance(self.labelled, LabelledSoftmax):

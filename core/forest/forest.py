@@ -1,14 +1,14 @@
 """Trees over the same rows, a Gaussian process in every impure leaf, and their average (paper 004, section 4)."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats, Indices, Table
+from core.drafts import Drafted, all_or_nothing
 from core.forest.leaf import Answer, Leaf, Need, Theory
 from core.forest.rows import RowStore
 from core.forest.tree import Tree, TreeRule, grow
@@ -30,7 +30,7 @@ class Mixture:
     probabilities: Floats  # rows x M
 
 
-class Forest:
+class Forest(Drafted):
     """Follows its rows: labels are routed to their leaves, and each leaf is then the fit of its own rows.
 
     A leaf of more than 2 L rows is split. One tree by rule "best" is the paper's DT-GP.
@@ -63,21 +63,32 @@ class Forest:
         trees = [grow(table, store.labels, theory.leaf_size, rule, seed + t) for t in range(n_trees)]
         return cls(theory, store, n_classes, trees, rule, seed)
 
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        twin.store, twin._built = self.store.draft(), dict(self._built)
+        twin.leaves = [dict(leaves) for leaves in self.leaves]
+        return twin
+
+    @all_or_nothing
     def fit(self) -> None:
         """Solve every impure leaf; what memory does not hold keeps its weights and is factored again when needed."""
         for t, leaves in enumerate(self.leaves):
             for node, leaf in leaves.items():
                 if leaf.pure is None:
-                    leaf.build(self.store, self.theory)
+                    leaves[node] = replace(leaf)  # others may have this leaf as it was
+                    leaves[node].build(self.store, self.theory)
                     self._note((t, node))
 
+    @all_or_nothing
     def tune_leaves(self) -> None:
         """Hyperparameters of its own for each leaf."""
         for t, leaves in enumerate(self.leaves):
             for node, leaf in leaves.items():
-                leaf.tune(self.store, self.theory)
+                leaves[node] = leaf.tuned(self.store, self.theory)
                 self._note((t, node))
 
+    @all_or_nothing
     def reset(self, kernel: Kernel, noise: float) -> None:
         """Another kernel and noise for all leaves."""
         self.theory = replace(self.theory, kernel=kernel, noise=noise)
@@ -91,31 +102,30 @@ class Forest:
         noises = np.array([leaf.noise or self.theory.noise for leaf in leaves])
         return float(sizes @ noises / sizes.sum()) if sizes.any() else self.theory.noise
 
+    @all_or_nothing
     def add(self, x: Table, labels: Indices) -> None:
         """Checked rows and their class numbers, each routed to its leaf in each tree; large leaves split."""
         n = len(self.store)
-        with self.all_or_nothing():
-            self.store.append(x, labels)
-            for t, tree in enumerate(self.trees):
-                for node, rows in groups(tree.route(x)):
-                    leaf = self.leaves[t][node] = replace(self.leaves[t][node])
-                    large = len(leaf.members) + len(rows) > max(2 * self.theory.leaf_size, 2 * leaf.tried)
-                    if large:  # too large to be solved before it is split
-                        leaf.model = None
-                    leaf.learn(n + rows, self.store, self.theory)
-                    self._note((t, node))
-                    if large and leaf.pure is None:
-                        self._split(t, node)
+        self.store.append(x, labels)
+        for t, tree in enumerate(self.trees):
+            for node, rows in groups(tree.route(x)):
+                leaf = self.leaves[t][node] = replace(self.leaves[t][node])
+                large = len(leaf.members) + len(rows) > max(2 * self.theory.leaf_size, 2 * leaf.tried)
+                if large:  # too large to be solved before it is split
+                    leaf.model = None
+                leaf.learn(n + rows, self.store, self.theory)
+                self._note((t, node))
+                if large and leaf.pure is None:
+                    self._split(t, node)
 
+    @all_or_nothing
     def remove(self, rows: Indices) -> None:
         """Forget rows; the others move up. Leaves that held them are solved again when they are asked."""
         gone = np.zeros(len(self.store), dtype=bool)
         gone[rows] = True
         number = np.cumsum(~gone) - 1
-        with self.all_or_nothing():
-            self.store = copy(self.store)
-            self.store.remove(rows)
-            self._change(lambda leaf: self._without(leaf, gone, number))
+        self.store.remove(rows)
+        self._change(lambda leaf: self._without(leaf, gone, number))
 
     def _without(self, leaf: Leaf, gone: NDArray[np.bool_], number: Indices) -> Leaf:
         kept = number[leaf.members[~gone[leaf.members]]]
@@ -123,20 +133,21 @@ class Forest:
             return replace(leaf, members=kept)
         return Leaf.of(kept, self.store, leaf.kernel, leaf.noise)
 
+    @all_or_nothing
     def relabel(self, rows: Indices, labels: Indices) -> None:
         """Rows get other class numbers."""
         given = np.zeros(len(self.store), dtype=bool)
         given[rows] = True
-        with self.all_or_nothing():
-            numbers = self.store.labels.copy()
-            numbers[rows] = labels
-            self.store.labels = numbers
-            self._change(
-                lambda leaf: (
-                    Leaf.of(leaf.members, self.store, leaf.kernel, leaf.noise) if given[leaf.members].any() else leaf
-                )
+        numbers = self.store.labels.copy()
+        numbers[rows] = labels
+        self.store.labels = numbers
+        self._change(
+            lambda leaf: (
+                Leaf.of(leaf.members, self.store, leaf.kernel, leaf.noise) if given[leaf.members].any() else leaf
             )
+        )
 
+    @all_or_nothing
     def renumber(self, renumber: Indices, n_classes: int) -> None:
         """Classes get other numbers, in the same order; there may be more of them."""
         self.n_classes = n_classes
@@ -218,23 +229,8 @@ class Forest:
         while self._held > self.theory.settings.max_memory and len(self._built) > 1:
             oldest = next(iter(self._built))
             self._held -= self._built.pop(oldest)
-            self.leaves[oldest[0]][oldest[1]].drop()
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Take everything back when a change fails half-way; leaves are then solved again when they are asked."""
-        store, labels, n = self.store, self.store.labels, len(self.store)
-        n_classes, trees, leaves = self.n_classes, self.trees, [dict(leaves) for leaves in self.leaves]
-        try:
-            yield
-        except Exception:
-            store.cut(n)
-            store.labels = labels
-            self.store, self.n_classes, self.trees, self.leaves = store, n_classes, trees, leaves
-            for leaf in (leaf for some in leaves for leaf in some.values()):
-                leaf.model = leaf.weights = None
-            self._built, self._held = {}, 0.0
-            raise
+            tree, leaf = self.leaves[oldest[0]], self.leaves[oldest[0]][oldest[1]]
+            tree[oldest[1]] = leaf.dropped()
 
 
 def groups(nodes: Indices) -> Iterator[tuple[int, Indices]]:

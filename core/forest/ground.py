@@ -1,12 +1,13 @@
 """What all trees over a pool stand on, and the answers of one tree that the others do not change."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
+from core.drafts import Drafted
 from core.forest.tree import BLOCK_ROWS, Tree
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, Operator
@@ -16,7 +17,7 @@ LEAST_SHARE = 1e-12  # of a label's noise that its own item does not explain, as
 
 
 @dataclass(eq=False)
-class Ground:
+class Ground(Drafted):
     """Items, the labels of some of them, kernel and noise."""
 
     operator: Operator  # without rows
@@ -28,6 +29,12 @@ class Ground:
     learnt: list[int] = field(default_factory=list)  # items in the order their labels were learnt
     numbers: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # the class of each of them
     factors: Floats = field(default_factory=lambda: np.empty(0))  # how much each of their labels is doubted
+
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        twin.operator = self.operator.draft()
+        return twin
 
     def __len__(self) -> int:
         return len(self.rows)

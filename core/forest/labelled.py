@@ -1,15 +1,14 @@
 """A pool and the labels of some of its items with a forest behind it, with the face of `LabelledPool`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats, Indices
+from core.drafts import Drafted, all_or_nothing
 from core.evidence import tune
 from core.forest.forest import groups
 from core.forest.ground import Ground, OverGround, TreeAnswers, Votes
@@ -25,7 +24,7 @@ from core.posterior.parts import joined_rows
 from core.settings import Settings
 
 
-class LabelledForest(OverGround):
+class LabelledForest(OverGround, Drafted):
     """After each change, mean and variance of all items are those of the mixture of trees, each leaf a fresh fit.
 
     Trees are grown by `tune` and stay as they are until the next: what is known follows from items, labels, trees and
@@ -67,6 +66,13 @@ class LabelledForest(OverGround):
         labelled.refresh()
         return labelled
 
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        twin.ground = self.ground.draft()
+        twin.trees = [tree.draft(twin.ground) for tree in self.trees]
+        return twin
+
     def plant(self, trees: Sequence[Tree], answers: Sequence[TreeAnswers | None] | None = None) -> None:
         """Other trees for the same items and labels."""
         share = self.ground.max_memory / len(trees)
@@ -99,38 +105,40 @@ class LabelledForest(OverGround):
     @property
     def predictor(self) -> Predictor:
         """The means as a function."""
-        return self.trees[0].model(0).posterior.predictor if self.is_one_leaf else _Means(self)
+        return self.trees[0].model(0).posterior.predictor if self.is_one_leaf else _Means(self.draft())
 
     @property
     def grown(self) -> tuple[PlainTree, ...]:
         """Trees that `begin` takes; none while they are one leaf."""
         return () if self.is_one_leaf else tuple(tree.tree.plain for tree in self.trees)
 
+    @all_or_nothing
     def append(self, query: Any) -> None:
         """More items, with levels for their values where there is room."""
         ground, operator = self.ground, self.ground.operator
         if isinstance(operator, HistogramOperator) and isinstance(query, RawRows):
             query = operator.learn_levels(query)
-            for model in (model for tree in self.trees for model in tree.models.values()):
-                assert isinstance(model.operator, HistogramOperator)
-                model.operator.follow_levels(operator.levels)
-                model.posterior.follow_levels()
+            for tree in self.trees:
+                tree.follow_levels(operator.levels)
         ground.rows = joined_rows(ground.rows, [query])
         first = len(self.variance)
         for tree in self.trees:
             tree.append(query)
         self._see(np.arange(first, len(self)))
 
+    @all_or_nothing
     def learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """Items without a label get these class numbers; `doubts` multiply their noise."""
         self._note(items, numbers, doubts)
         self._follow(items)
 
+    @all_or_nothing
     def learn_unseen(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """The same without the pool: refresh it when all is known."""
         self._note(items, numbers, doubts)
         self.refit()
 
+    @all_or_nothing
     def forget(self, item: int) -> None:
         """An item loses its label."""
         index, ground = self.learnt.index(item), self.ground
@@ -138,6 +146,7 @@ class LabelledForest(OverGround):
         ground.numbers, ground.factors = np.delete(ground.numbers, index), np.delete(ground.factors, index)
         self._follow(np.array([item]))
 
+    @all_or_nothing
     def relabel(self, item: int, number: int) -> None:
         """A labelled item gets another class number."""
         index = self.learnt.index(item)
@@ -146,6 +155,7 @@ class LabelledForest(OverGround):
         self.ground.numbers = numbers
         self._follow(np.array([item]))
 
+    @all_or_nothing
     def renumber(self, renumber: Indices, n_classes: int) -> None:
         """Old classes have these numbers from now on: classes come or are merged."""
         self.ground.numbers, self.ground.n_classes = renumber[self.numbers], n_classes
@@ -153,17 +163,17 @@ class LabelledForest(OverGround):
             tree.retarget()
         self._see()
 
+    @all_or_nothing
     def tune(self, weights: bool, on_step: Callable[[], object]) -> bool:
         """Grow trees where there are labels enough, find hyperparameters by leave-one-out, and use them."""
-        with self.all_or_nothing():
-            self._grow()
-            if self.is_one_leaf:
-                found = tune(self.trees[0].model(0), "loo", weights=weights, on_step=on_step)
-                self.reset(found.kernel, found.noise)
-            elif (best := tune_parts(self._parts(), self.operator.kernel, self.noise, on_step)) is not None:
-                self.reset(best.kernel, best.noise)
-            else:
-                self.refresh()
+        self._grow()
+        if self.is_one_leaf:
+            found = tune(self.trees[0].model(0), "loo", weights=weights, on_step=on_step)
+            self.reset(found.kernel, found.noise)
+        elif (best := tune_parts(self._parts(), self.operator.kernel, self.noise, on_step)) is not None:
+            self.reset(best.kernel, best.noise)
+        else:
+            self.refresh()
         return True
 
     def _grow(self) -> None:
@@ -188,23 +198,27 @@ class LabelledForest(OverGround):
                 operator.append(self.rows(np.array(self.learnt)[places]))
                 yield LeafRows(operator, one_vs_all(numbers, self.ground.n_classes), self.factors[places])
 
+    @all_or_nothing
     def reset(self, kernel: Kernel, noise: float) -> None:
         """Another kernel and noise for the same labels and trees."""
         self.ground.operator, self.ground.noise = self.operator.with_kernel(kernel), noise
         self.refit()
         self.refresh()
 
+    @all_or_nothing
     def refit(self) -> None:
         """Solve from scratch, where it is needed; the pool is as it was."""
         for tree in self.trees:
             tree.forget_models()
 
+    @all_or_nothing
     def refresh(self) -> None:
         """Mean and variance of all items from scratch."""
         for tree in self.trees:
             tree.refresh()
         self._see()
 
+    @all_or_nothing
     def settle(self) -> None:
         """After many labels that were not looked at: leaves that are far too large are not solved, but split."""
         if self.is_outgrown:
@@ -229,7 +243,8 @@ class LabelledForest(OverGround):
 
     def residual(self) -> float:
         """How exact the solutions are that are there."""
-        return max((m.posterior.residual() for tree in self.trees for m in tree.models.values()), default=0.0)
+        models = (known.model for tree in self.trees for known in tree.models.values())
+        return max((model.posterior.residual() for model in models), default=0.0)
 
     def covariance(self, rows: Indices, columns: Indices) -> Floats:
         """Posterior covariance of items: inside the leaves they share, and of what the trees do not agree on."""
@@ -270,6 +285,7 @@ class LabelledForest(OverGround):
             },
         }
 
+    @all_or_nothing
     def take_up(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Be, from a beginning over all items, what these arrays tell (see core.snapshot)."""
         ground = self.ground
@@ -286,20 +302,6 @@ class LabelledForest(OverGround):
             for node in np.unique(tree.answers.nodes).tolist():
                 tree.model(node)
         self.mean, self.variance = arrays["mean"], arrays["variance"]
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Take everything back when a change fails half-way; models are then solved again when they are needed."""
-        ground, mean, variance, grown_at = copy(self.ground), self.mean, self.variance, self.grown_at
-        rows = ground.operator.checkpoint()
-        trees = [(tree.tree, tree.answers) for tree in self.trees]
-        try:
-            yield
-        except Exception:
-            self.ground, self.mean, self.variance, self.grown_at = ground, mean, variance, grown_at
-            ground.operator.restore(rows)
-            self.plant([tree for tree, _ in trees], [answers for _, answers in trees])
-            raise
 
     def _note(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         ground = self.ground
@@ -333,10 +335,10 @@ class LabelledForest(OverGround):
 
 
 class _Means:
-    """The means of a forest as a function."""
+    """The means of a forest as a function, which later changes do not touch."""
 
     def __init__(self, forest: LabelledForest) -> None:
-        self._forest = forest
+        self._forest = forest  # a draft that nobody else has
 
     def __call__(self, query: Any, *, quantised: bool = False) -> Floats:  # noqa: ARG002
         return self._forest.means(query)

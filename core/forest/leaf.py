@@ -1,6 +1,6 @@
 """A leaf: the rows that end in it, and the Gaussian process over them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -99,12 +99,12 @@ class Leaf:
                 self.model.refit()
         return self.model
 
-    def drop(self) -> None:
-        """Free the factor, and keep what the mean needs."""
-        if self.model is not None:
-            whole = self.pure is None and len(self.model.labels) == len(self.members)
-            self.weights = self.model.posterior.weights if whole else None
-            self.model = None
+    def dropped(self) -> "Leaf":
+        """Without the factor, and with what the mean needs."""
+        if self.model is None:
+            return self
+        whole = self.pure is None and len(self.model.labels) == len(self.members)
+        return replace(self, model=None, weights=self.model.posterior.weights if whole else None)
 
     def learn(self, rows: Indices, store: RowStore, theory: Theory) -> None:
         """Rows of the store that end here: the posterior of all members, exactly."""
@@ -114,6 +114,7 @@ class Leaf:
         if was_pure and (self.pure is None or len(self.members) > theory.leaf_size):
             self.model = None
         if self.model is not None:
+            self.model = self.model.draft()  # others may have this leaf as it was
             numbers, renumber = (np.searchsorted(self.classes, labels) for labels in (store.labels[rows], before))
             self.model.add(theory.query(store.take(rows)), numbers, renumber, len(self.classes) + 1)
 
@@ -140,14 +141,14 @@ class Leaf:
         """Prior covariance of rows that end here, a x b."""
         return theory.operator(b, self.kernel or theory.kernel).cross(theory.query(a)).T
 
-    def tune(self, store: RowStore, theory: Theory) -> None:
-        """Hyperparameters of its own, by leave-one-out error from where the shared ones are."""
+    def tuned(self, store: RowStore, theory: Theory) -> "Leaf":
+        """With hyperparameters of its own, by leave-one-out error from where the shared ones are."""
         if len(self.members) < LEAST_ROWS or self.pure is not None:
-            return
-        model = self.build(store, theory)
+            return self
+        model = self.build(store, theory).draft()
         found = tune(model, "loo")
         model.reset(found.kernel, found.noise)
-        self.kernel, self.noise = found.kernel, found.noise
+        return replace(self, kernel=found.kernel, noise=found.noise, model=model, weights=None)
 
     def _means(self, query: Any, store: RowStore, theory: Theory) -> Floats:
         if self.model is None and self.weights is not None:

@@ -1,7 +1,7 @@
 """One tree over a pool: every leaf follows the labels in it, and only its own items are computed again."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,7 +9,20 @@ from core._types import Floats, Indices
 from core.forest.forest import groups
 from core.forest.ground import Ground, TreeAnswers
 from core.forest.tree import Tree
+from core.histograms import LevelTable
 from core.posterior import LabelledPool, LabelRegression, LocalParts, Part, PoolPosterior, taken
+
+
+class Taught(NamedTuple):
+    """The model of a leaf, and the items it knows."""
+
+    model: LabelRegression
+    items: Indices  # in the order of its rows
+
+    @property
+    def memory(self) -> float:
+        """Bytes of its factor."""
+        return 8.0 * (len(self.items) + 32.0) ** 2
 
 
 class PoolTree:
@@ -24,14 +37,19 @@ class PoolTree:
         self.tree = tree
         self.ground = ground
         self._max_memory = max_memory
-        self.models: dict[int, LabelRegression] = {}  # by node, the one used last at the end
-        self._taught: dict[int, Indices] = {}  # items that the model of a node knows, in its order
+        self.models: dict[int, Taught] = {}  # by node, the one used last at the end; replaced, and never changed
         if answers is None:
             m = len(ground)
             nodes = ground.route(tree, ground.rows)
             unknown = np.zeros((m, ground.n_classes)), np.zeros(m), np.full(len(tree.feature), -1)
             answers = TreeAnswers(nodes, *unknown)  # until it is refreshed
         self.answers = answers
+
+    def draft(self, ground: Ground) -> "PoolTree":
+        """A twin on the draft of the ground (see core.drafts)."""
+        twin = PoolTree(self.tree, ground, self._max_memory, self.answers)
+        twin.models = dict(self.models)
+        return twin
 
     def refresh(self) -> None:
         """All items from scratch, by models that are there or solved now."""
@@ -77,24 +95,24 @@ class PoolTree:
         """A leaf whose model was brought to the labels of today, and its items with it."""
         ground, wanted = self.ground, self._wanted(node)
         learnt = np.array(ground.learnt, dtype=np.int64)[wanted]
-        model, taught = self.models.get(node), self._taught.get(node)
-        gone = np.empty(0, dtype=np.int64) if taught is None else np.setdiff1d(taught, learnt)
-        if model is None or taught is None or len(gone) > 1:
+        known = self.models.get(node)
+        gone = learnt[:0] if known is None else np.setdiff1d(known.items, learnt)
+        if known is None or len(gone) > 1:
             self.forget_models([node])
             model = self.model(node)
             return LabelledPool(model, PoolPosterior(model.posterior, LocalParts.of(rows)))
-        leaf = LabelledPool(model, pool, np.searchsorted(inside, taught).tolist())
+        leaf = LabelledPool(known.model, pool, np.searchsorted(inside, known.items).tolist())
         for item in gone:
             leaf.forget(int(np.searchsorted(inside, item)))
         order = np.argsort(learnt)
         places = wanted[order[np.searchsorted(learnt, inside[leaf.learnt], sorter=order)]]
         for i in np.flatnonzero(leaf.numbers != ground.numbers[places]):
             leaf.relabel(leaf.learnt[i], int(ground.numbers[places[i]]))
-        known = np.isin(learnt, taught)
-        new = wanted[~known]
-        if len(new):
-            leaf.learn(np.searchsorted(inside, learnt[~known]), ground.numbers[new], ground.factors[new])
-        self._keep(node, leaf.model, inside[leaf.learnt])
+        new = ~np.isin(learnt, known.items)
+        if new.any():
+            places = wanted[new]
+            leaf.learn(np.searchsorted(inside, learnt[new]), ground.numbers[places], ground.factors[places])
+        self._keep(node, Taught(leaf.model, inside[leaf.learnt]))
         return leaf
 
     def retarget(self) -> None:
@@ -102,16 +120,24 @@ class PoolTree:
         old, labels, learnt = self.answers, self.ground.labels, np.array(self.ground.learnt, dtype=np.int64)
         mean, variance = np.zeros((len(self.ground), self.ground.n_classes)), old.variance.copy()
         for node, items, rows in self._leaves():
-            taught = self._taught.get(node)
-            if taught is not None and len(np.setxor1d(taught, learnt[self._wanted(node)])) == 0:
-                model = self.models[node]
-                model.relabel(labels[taught], self.ground.n_classes)
+            known = self.models.get(node)
+            if known is not None and len(np.setxor1d(known.items, learnt[self._wanted(node)])) == 0:
+                model = known.model.draft()
+                model.relabel(labels[known.items], self.ground.n_classes)
+                self.models[node] = known._replace(model=model)
             else:
                 self.forget_models([node])
                 model = self.model(node)
                 variance[items] = model.posterior.variance(rows)
             mean[items] = model.posterior.means(rows)
         self.answers = TreeAnswers(old.nodes, mean, variance, self.pure())
+
+    def follow_levels(self, levels: LevelTable) -> None:
+        """The level table has grown: so does that of every model."""
+        for node, known in self.models.items():
+            model = known.model.draft()
+            model.follow_levels(levels)
+            self.models[node] = known._replace(model=model)
 
     def append(self, query: Any) -> None:
         """More items, which are the last of the ground already."""
@@ -140,33 +166,29 @@ class PoolTree:
 
     def model(self, node: int) -> LabelRegression:
         """Of a leaf, solved if it is not there."""
-        model = self.models.get(node)
-        if model is None:
+        known = self.models.get(node)
+        if known is None:
             wanted = self._wanted(node)
-            model = self.ground.model(wanted)
-            self._keep(node, model, np.array(self.ground.learnt, dtype=np.int64)[wanted])
-        else:
-            self._keep(node, model, self._taught[node])
-        return model
+            known = Taught(self.ground.model(wanted), np.array(self.ground.learnt, dtype=np.int64)[wanted])
+        self._keep(node, known)
+        return known.model
 
     def forget_models(self, nodes: list[int] | None = None) -> None:
         """Of these leaves, or of all: they are solved from scratch when they are needed."""
         for node in list(self.models) if nodes is None else nodes:
             self.models.pop(node, None)
-            self._taught.pop(node, None)
 
     def sizes(self) -> Indices:
         """How many labels each node has."""
         return np.bincount(self.answers.nodes[self.ground.learnt], minlength=len(self.tree.feature))
 
-    def _keep(self, node: int, model: LabelRegression, taught: Indices) -> None:
-        self.forget_models([node])
-        self.models[node], self._taught[node] = model, taught
-        while len(self.models) > 1 and self._held() > self._max_memory:
-            self.forget_models([next(iter(self.models))])
-
-    def _held(self) -> float:
-        return sum(8.0 * (len(taught) + 32.0) ** 2 for taught in self._taught.values())
+    def _keep(self, node: int, known: Taught) -> None:
+        models = {**self.models}
+        models.pop(node, None)
+        models[node] = known
+        while len(models) > 1 and sum(one.memory for one in models.values()) > self._max_memory:
+            del models[next(iter(models))]
+        self.models = models
 
     def members(self, node: int) -> Indices:
         """Places in `learnt` of the labels in a leaf."""

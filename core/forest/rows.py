@@ -4,9 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
+from core.drafts import Drafted
 
 
-class RowStore:
+class RowStore(Drafted):
     """Labelled rows in the order they came: dense in a buffer that doubles, or CSR. Leaves hold row numbers only."""
 
     def __init__(self, x: Table, labels: Indices) -> None:
@@ -36,12 +37,6 @@ class RowStore:
             self._table[self._n : n] = x
         self._n = n
         self.labels = np.concatenate([self.labels, labels])
-
-    def cut(self, n: int) -> None:
-        """Take back what was appended after the first n rows."""
-        self._n = n
-        self._table = self._table[:n]
-        self.labels = self.labels[:n]
 
     def remove(self, rows: Indices) -> None:
         """Drop rows; the others move up."""

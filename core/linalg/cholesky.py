@@ -1,6 +1,7 @@
 """A Cholesky factor that follows its matrix: rows appended and deleted, rank-one changes."""
 
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -8,6 +9,7 @@ from scipy.linalg import solve_triangular
 from core._jit import factor as kernels
 from core._parallel import over_slices
 from core._types import Floats
+from core.drafts import Drafted
 from core.linalg import lapack
 
 SPARE = 32
@@ -28,7 +30,7 @@ def grown(buffer: Floats, n: int, more: int = 1) -> Floats:
     return larger
 
 
-class Factor:
+class Factor(Drafted):
     """L with L L^T = A, in the leading n x n part of a buffer with room for more.
 
     `fill(out)` writes the lower triangle of A; it is called again with a larger ridge when rounding made A indefinite,
@@ -42,6 +44,7 @@ class Factor:
     def __init__(self, n: int, fill: Callable[[Floats], object]) -> None:
         self.n = n
         self._buffer = with_room(n)
+        self._shared = False  # with a draft, or with what this is a draft of
         diagonal = np.einsum("ii->i", self._buffer)[:n]
         for self.jitter in JITTERS:
             fill(self._buffer)
@@ -52,6 +55,11 @@ class Factor:
             f"the {n} x {n} system is not positive definite even with {JITTERS[-1]:g} of its diagonal added: "
             "raise the noise or scale the features"
         )
+
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        self._shared = True
+        return super().draft()
 
     def half_solve(self, b: Floats, *, overwrite: bool = False) -> Floats:
         """L^-1 b, n x columns; in the place of b, if that is allowed and b is column-major."""
@@ -97,7 +105,8 @@ class Factor:
             return False
         if not (np.diagonal(factor) ** 2 > 1e-12 * np.diagonal(corner)).all():
             return False
-        self._buffer = grown(self._buffer, self.n, k)
+        buffer = grown(self._buffer, self.n, k)
+        self._buffer, self._shared = buffer, self._shared and buffer is self._buffer
         self._buffer[self.n : self.n + k, : self.n] = halves.T
         self._buffer[self.n : self.n + k, self.n : self.n + k] = factor
         self.n += k
@@ -105,6 +114,7 @@ class Factor:
 
     def delete(self, j: int) -> None:
         """Remove row and column j of A."""
+        self._own()
         below = np.zeros(self.n)
         below[j + 1 :] = self._buffer[j + 1 : self.n, j]
         kernels.update(self._buffer, self.n, below, j + 1)
@@ -113,15 +123,23 @@ class Factor:
 
     def update(self, v: Floats) -> None:
         """A + v v^T."""
+        self._own()
         kernels.update(self._buffer, self.n, v.copy(), _first(v))
 
     def downdate(self, v: Floats) -> bool:
         """A - v v^T. False if rounding made it indefinite: the factor is then useless and must be built again."""
+        self._own()
         return bool(kernels.downdate(self._buffer, self.n, v.copy(), _first(v)) == self.n)
 
     def scale_row(self, j: int, share: float) -> None:
         """Multiply row and column j of A by `share` (its corner by the square)."""
+        self._own()
         self._buffer[j, : j + 1] *= share
+
+    def _own(self) -> None:
+        """Before entries change: a buffer that no other factor has. (New rows come behind those that others know.)"""
+        if self._shared:
+            self._buffer, self._shared = self._buffer.copy(order="F"), False
 
 
 def _first(v: Floats) -> int:

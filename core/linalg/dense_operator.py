@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from core._types import Floats, Indices
+from core.drafts import Drafted
 from core.kernels import DenseKernel
 from core.linalg.operator import check_rows_finite
 
@@ -27,7 +28,7 @@ class DensePredictor:
         )
 
 
-class DenseOperator:
+class DenseOperator(Drafted):
     """K of dense vectors, computed block by block; the rows stand in a buffer that doubles."""
 
     def __init__(self, x: Floats, kernel: DenseKernel) -> None:
@@ -74,12 +75,6 @@ class DenseOperator:
         with np.errstate(over="ignore"):
             check_rows_finite(self.kernel.diagonal(query) + (query * query) @ self.kernel.dim_weights)
 
-    def checkpoint(self) -> tuple[Floats, int]:
-        return self._buffer, self._n
-
-    def restore(self, checkpoint: tuple[Floats, int]) -> None:
-        self._buffer, self._n = checkpoint
-
     def append(self, query: Floats) -> None:
         n = self._n + len(query)
         if n > len(self._buffer):
@@ -125,10 +120,6 @@ class StoredOperator(DenseOperator):
 
     def pull_back(self, e: Floats, f: Floats) -> Floats:
         return self.kernel.pull_back(self.x, e @ f.T, self.matrix)
-
-    def restore(self, checkpoint: tuple[Floats, int]) -> None:
-        super().restore(checkpoint)
-        self._matrix = None
 
     def append(self, query: Floats) -> None:
         before, n = self._matrix, len(self)

@@ -1,8 +1,8 @@
 """The histogram intersection kernel matrix: scatter, table, gather (design, section 2)."""
 
 from copy import copy
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from core._jit import coding, products
 from core._jit.coding import Levels
 from core._parallel import over_slices
 from core._types import Dims, Floats, Indices
+from core.drafts import Drafted
 from core.histograms import CodedRows, Histograms, LevelTable, RawRows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
@@ -71,7 +72,7 @@ class CodedTable:
         return gather(query.codes, query.starts, self.table)
 
 
-class HistogramOperator:
+class HistogramOperator(Drafted):
     """K of level-coded rows. Kernel parameters only touch the S level values `u`; rows are never read for them."""
 
     def __init__(self, histograms: Histograms, kernel: IntersectionKernel) -> None:
@@ -157,12 +158,10 @@ class HistogramOperator:
         with np.errstate(over="ignore"):
             check_rows_finite(self.diagonal(query))
 
-    def checkpoint(self) -> tuple[Histograms, Floats]:
-        rows = copy(self.rows)  # shares its arrays, which later changes leave alone
-        return Histograms(self.levels, rows, self.histograms.quantised), self.u
-
-    def restore(self, checkpoint: tuple[Histograms, Floats]) -> None:
-        self.histograms, self.u = checkpoint
+    def draft(self) -> Self:
+        twin = super().draft()
+        twin.histograms = replace(self.histograms, rows=copy(self.rows))  # shares arrays that changes leave alone
+        return twin
 
     def append(self, query: HistogramQuery) -> None:
         """Store raw rows (their unseen values may become levels) or rows coded before."""

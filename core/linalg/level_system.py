@@ -1,16 +1,19 @@
 """The system of level space, which follows rows and levels that come and go."""
 
+from typing import Self
+
 import numpy as np
 
 from core._jit import counting
 from core._parallel import over_balanced
 from core._types import Floats, Indices
+from core.drafts import Drafted
 from core.linalg.cholesky import Factor, grown
 
 REFRESH = 1000  # changes after which the factor is built anew, so that rounding does not add up
 
 
-class LevelSystem:
+class LevelSystem(Drafted):
     """A = I + G P G, P the weighted counts of feature pairs, G = diag(root_gap); S x S.
 
     A row is a rank-one change of A. A level between two others splits a feature: since no row tells the halves apart,
@@ -19,9 +22,17 @@ class LevelSystem:
 
     def __init__(self, counts: Floats, root_gap: Floats) -> None:
         self._counts = counts
+        self._shared = False  # the counts, with a draft or with what this is a draft of
         self.root_gap = root_gap
         self._factor: Factor | None = None
         self._changes = 0
+
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        self._shared = True
+        twin = super().draft()
+        twin._factor = None if self._factor is None else self._factor.draft()
+        return twin
 
     @property
     def size(self) -> int:
@@ -49,6 +60,8 @@ class LevelSystem:
 
     def add(self, members: Indices, weight: float) -> None:
         """Add a row that has these features (or take it away, with a negative weight)."""
+        if self._shared:
+            self._counts, self._shared = self._counts.copy(order="F"), False
         counting.add_to_pairs(self._counts, np.sort(members), weight)
         if self._factor is not None:
             v = np.zeros(self.size)
@@ -71,6 +84,7 @@ class LevelSystem:
             v = np.zeros(self.size)
             v[feature] = np.sin(angle)
             self._factor.update(v)
+        self.root_gap = self.root_gap.copy()
         self.root_gap[feature] = np.sqrt(upper_gap)
         self._append(counts, np.sqrt(lower_gap))
 
@@ -81,7 +95,8 @@ class LevelSystem:
             column = counts[:n] * self.root_gap * root_gap
             if not self._factor.append(column[:, None], np.array([[1.0 + counts[n] * root_gap**2]])):
                 self._factor = None
-        self._counts = grown(self._counts, n)
+        counts_with_room = grown(self._counts, n)
+        self._counts, self._shared = counts_with_room, self._shared and counts_with_room is self._counts
         self._counts[n, : n + 1] = counts
         self.root_gap = np.append(self.root_gap, root_gap)
 

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
+from core.drafts import Drafted
 from core.kernels import LinearKernel
 from core.linalg.operator import check_rows_finite
 
@@ -21,7 +22,7 @@ class LinearPredictor:
         return np.asarray(query @ self.w) + self.constant
 
 
-class LinearOperator:
+class LinearOperator(Drafted):
     """K = X diag(weights) X^T + bias, never formed: O(nnz) a column (paper 001, appendix D.3)."""
 
     def __init__(self, x: Table, kernel: LinearKernel) -> None:
@@ -68,12 +69,6 @@ class LinearOperator:
     def check(self, query: Table) -> None:
         with np.errstate(over="ignore"):
             check_rows_finite(self.diagonal(query))
-
-    def checkpoint(self) -> Table:
-        return self.x
-
-    def restore(self, checkpoint: Table) -> None:
-        self.x = checkpoint
 
     def append(self, query: Table) -> None:
         if sp.issparse(self.x):

@@ -73,12 +73,8 @@ class Operator(Protocol):
         """Raise a ValueError that names the first row whose kernel values are not finite."""
         ...
 
-    def checkpoint(self) -> Any:
-        """What `restore` needs to take back all later changes of the rows; costs nothing."""
-        ...
-
-    def restore(self, checkpoint: Any) -> None:
-        """Be again what the operator was."""
+    def draft(self) -> Self:
+        """A twin whose rows come and go without these (see core.drafts); costs nothing."""
         ...
 
     def append(self, query: Any) -> None:

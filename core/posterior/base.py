@@ -4,11 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from core._types import Floats, Indices
+from core.drafts import Drafted
 from core.histograms import CodedRows, RawRows
 from core.linalg import Operator, Predictor
 
@@ -43,11 +44,12 @@ class Size:
 NO_ROWS = Size(0, 0, coded=True)
 
 
-class Posterior(ABC):
+class Posterior(Drafted, ABC):
     """f | Y for M functions that share the kernel and the noise: Y = f(X) + e, e ~ N(0, diag(noise)).
 
     It follows its training rows: rows come and go, targets change, and after each change it is the posterior that a
-    fresh fit would give. `operator` belongs to the posterior.
+    fresh fit would give. `operator` belongs to the posterior. A change that fails leaves half of itself: make it in a
+    draft, as label regression does.
     """
 
     name: ClassVar[str]
@@ -59,6 +61,12 @@ class Posterior(ABC):
         self.noise = noise  # n
         self._predictor: Predictor | None = None
         self._fit()
+
+    def draft(self, operator: Operator | None = None) -> Self:
+        """A twin (see core.drafts), over a draft of the operator that may be there already."""
+        twin = super().draft()
+        twin.operator = self.operator.draft() if operator is None else operator
+        return twin
 
     def add(self, query: Any, targets: Floats, noise: Floats) -> None:
         """Condition on more rows."""

@@ -1,11 +1,11 @@
 """Dual posterior: Cholesky of K + N, n x n. Any kernel; best for n up to a few thousand."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from core._types import Floats, Indices
-from core.linalg import Factor, HistogramOperator, gram
+from core.linalg import Factor, HistogramOperator, Operator, gram
 from core.posterior.base import Posterior, Size, Variances
 from core.posterior.pairs import PairVariances, bare, pay_in_dual
 
@@ -15,6 +15,11 @@ class DualPosterior(Posterior):
 
     name = "dual"
     block_rows = 1024
+
+    def draft(self, operator: Operator | None = None) -> Self:
+        twin = super().draft(operator)
+        twin._factor = self._factor.draft()
+        return twin
 
     @property
     def weights(self) -> Floats:

@@ -1,14 +1,12 @@
 """A pool and the labels of some of its items, kept in step: model, pool posterior, and who was learnt when."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats, Indices
+from core.drafts import Drafted, all_or_nothing
 from core.histograms import RawRows
 from core.kernels import Kernel
 from core.linalg import HistogramOperator, Operator, Predictor
@@ -19,7 +17,7 @@ from core.posterior.regression import LabelRegression, one_vs_all
 BLOCK = 64  # labels that move the pool in one gather
 
 
-class LabelledPool:
+class LabelledPool(Drafted):
     """After each change, mean and variance of all items are those of a fresh fit on the labels there are.
 
     Training row i of `model` is the item `learnt[i]` of the pool.
@@ -33,6 +31,11 @@ class LabelledPool:
         self.pool = pool
         model.pool = pool.size
         self.learnt = learnt or []  # items in the order their labels were learnt
+
+    def draft(self) -> Self:
+        twin = super().draft()
+        twin.model, twin.pool, twin.learnt = self.model.draft(), self.pool.draft(), list(self.learnt)
+        return twin
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -112,15 +115,16 @@ class LabelledPool:
         noises[self.learnt] = self.model.posterior.noise
         return noises
 
+    @all_or_nothing
     def append(self, query: Any) -> None:
         """More items, with levels for their values where there is room."""
         operator = self.model.operator
         if isinstance(operator, HistogramOperator) and isinstance(query, RawRows):
-            query = operator.learn_levels(query)
-            self.model.posterior.follow_levels()
+            query = self.model.learn_levels(query)
         self.pool.append(self.model.posterior, query)
         self.model.pool = self.pool.size
 
+    @all_or_nothing
     def learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """Items without a label get these class numbers; `doubts` multiply their noise."""
         if self.model.balance or len(items) > max(BLOCK, len(self.learnt) // 8):
@@ -134,11 +138,13 @@ class LabelledPool:
             self.pool.learn(self.model.posterior, self.rows(items[some]), targets, noise)
             self.learn_unseen(items[some], numbers[some], doubts[some])
 
+    @all_or_nothing
     def learn_unseen(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """The same in the model alone: refresh the pool when all is known."""
         self.model.add(self.rows(items), numbers, factors=doubts)
         self.learnt += items.tolist()
 
+    @all_or_nothing
     def forget(self, item: int) -> None:
         """An item loses its label."""
         index = self.learnt.index(item)
@@ -148,6 +154,7 @@ class LabelledPool:
         del self.learnt[index]
         self._after_balance()
 
+    @all_or_nothing
     def relabel(self, item: int, number: int) -> None:
         """A labelled item gets another class number."""
         index = self.learnt.index(item)
@@ -158,12 +165,14 @@ class LabelledPool:
         self.model.relabel(labels, n_classes)
         self._after_balance()
 
+    @all_or_nothing
     def renumber(self, renumber: Indices, n_classes: int) -> None:
         """Old classes have these numbers from now on: classes come or are merged."""
         self.model.relabel(renumber[self.numbers], n_classes)
         self.pool.retarget(self.model.posterior)
         self._after_balance()
 
+    @all_or_nothing
     def reset(self, kernel: Kernel, noise: float) -> None:
         """Another kernel and noise for the same labels."""
         self.model.reset(kernel, noise)
@@ -221,17 +230,6 @@ class LabelledPool:
     def keepsakes(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Plain arrays of what labels and hyperparameters do not tell; `warm` with what a fit may start from."""
         return {}
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Take everything back when a change fails half-way."""
-        learnt, pool = list(self.learnt), copy(self.pool)
-        try:
-            with self.model.all_or_nothing():
-                yield
-        except Exception:
-            self.learnt, self.pool = learnt, pool
-            raise
 
     def _after_balance(self) -> None:
         if self.model.balance:  # each label changed the noise of all

@@ -1,11 +1,13 @@
 """Level-space posterior: all in A = I + Phi^T N^-1 Phi, S x S (design, section 3). For any n while S is small."""
 
+from typing import Self
+
 import numpy as np
 
 from core._jit import counting
 from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
-from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, LookupTable
+from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, LookupTable, Operator
 from core.posterior.base import Posterior, Size, Variances
 from core.posterior.pairs import PairVariances, bare, pay_in_level_space
 
@@ -20,6 +22,11 @@ class LevelPosterior(Posterior):
     name = "levels"
     operator: HistogramOperator
     _w: Floats  # S x M
+
+    def draft(self, operator: Operator | None = None) -> Self:
+        twin = super().draft(operator)
+        twin._space = self._space.draft()
+        return twin
 
     @property
     def weights(self) -> Floats:
@@ -126,7 +133,7 @@ class LevelPosterior(Posterior):
         self._w = self._space.solve(self._space.root_gap[:, None] * self._sums)
 
     def _absorb(self, rows: Indices, sign: float) -> None:
-        levels = self.operator.levels
+        levels, self._sums = self.operator.levels, self._sums.copy()
         for i, row in zip(rows, (self.operator.own(rows[j : j + 1]) for j in range(len(rows))), strict=True):
             top = levels.rank[row.codes]
             bottom = levels.start[levels.dims[row.codes]]

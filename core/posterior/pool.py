@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from core._types import Floats
+from core.drafts import Drafted
 from core.linalg import Factor
 from core.posterior.base import Posterior, Size
 from core.posterior.parts import (
@@ -22,7 +23,7 @@ from core.posterior.parts import (
 )
 
 
-class PoolPosterior:
+class PoolPosterior(Drafted):
     """Follows a posterior over a pool of m rows: tell it of each change *before* the posterior makes it.
 
     With c(.) = cov(f(.), f(x)) and s = c(x) + N_x, a label moves mean by c (y - mean(x)) / s and variance by -c^2 / s;

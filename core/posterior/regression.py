@@ -1,22 +1,22 @@
 """Label regression: class numbers in, the posterior of one function per class out (paper 000, section 3)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import log_ndtr, softmax
 
 from core._types import Floats, Indices
+from core.drafts import Drafted, all_or_nothing
+from core.histograms import CodedRows, LevelTable, RawRows
 from core.kernels import Kernel
-from core.linalg import Operator
+from core.linalg import HistogramOperator, Operator
 from core.posterior.base import NO_ROWS, Posterior, Size
 from core.posterior.choose import POSTERIORS, PosteriorName, choose
 
 PosteriorRule = PosteriorName | Literal["auto"]
 
 
-class LabelRegression:
+class LabelRegression(Drafted):
     """M one-vs-all functions with targets +1 and -1 over the rows of an operator, in the cheapest posterior.
 
     With `balance`, row i of class y has noise M sigma^2 n_y / n (at M = 2 the formula of the paper). Each label then
@@ -46,6 +46,13 @@ class LabelRegression:
         self.pool = pool  # rows that ask for their moments at each change
         self._fit()
 
+    def draft(self) -> Self:
+        twin = super().draft()
+        twin.operator = self.operator.draft()
+        twin.posterior = self.posterior.draft(twin.operator)
+        return twin
+
+    @all_or_nothing
     def add(
         self,
         query: Any,
@@ -60,60 +67,64 @@ class LabelRegression:
         """
         self.operator.check(query)
         n = len(self.labels)
-        with self.all_or_nothing():
-            grown = n_classes is not None and n_classes > self.n_classes
-            if renumber is not None and n_classes is not None:
-                self.labels, self.n_classes = renumber[self.labels], n_classes
-            self.labels = np.concatenate([self.labels, labels])
-            self.factors = np.concatenate([self.factors, np.ones(len(labels)) if factors is None else factors])
-            # What is cheapest changes with n; looked at again when n has doubled.
-            if self.balance or (self._rule == "auto" and len(self.labels) > 2 * self._chosen_at):
-                self.operator.append(query)
-                self._fit()
-                return
-            targets = self._targets()
-            if grown:
-                self.posterior.retarget(targets[:n])
-            self.posterior.add(query, targets[n:], self._noises()[n:])
+        grown = n_classes is not None and n_classes > self.n_classes
+        if renumber is not None and n_classes is not None:
+            self.labels, self.n_classes = renumber[self.labels], n_classes
+        self.labels = np.concatenate([self.labels, labels])
+        self.factors = np.concatenate([self.factors, np.ones(len(labels)) if factors is None else factors])
+        # What is cheapest changes with n; looked at again when n has doubled.
+        if self.balance or (self._rule == "auto" and len(self.labels) > 2 * self._chosen_at):
+            self.operator.append(query)
+            self._fit()
+            return
+        targets = self._targets()
+        if grown:
+            self.posterior.retarget(targets[:n])
+        self.posterior.add(query, targets[n:], self._noises()[n:])
 
+    @all_or_nothing
     def remove(self, rows: Indices) -> None:
         """Forget rows; the others move up."""
-        with self.all_or_nothing():
-            self.labels = np.delete(self.labels, rows)
-            self.factors = np.delete(self.factors, rows)
-            if self.balance:
-                self.operator.remove(rows)
-                self._fit()
-            else:
-                self.posterior.remove(rows)
+        self.labels = np.delete(self.labels, rows)
+        self.factors = np.delete(self.factors, rows)
+        if self.balance:
+            self.operator.remove(rows)
+            self._fit()
+        else:
+            self.posterior.remove(rows)
 
+    @all_or_nothing
     def relabel(self, labels: Indices, n_classes: int) -> None:
         """Give all rows these class numbers, of so many classes."""
-        with self.all_or_nothing():
-            self.labels, self.n_classes = labels, n_classes
-            if self.balance:
-                self._fit()
-            else:
-                self.posterior.retarget(self._targets())
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Take everything back when a change fails half-way (no memory, no factor): labels are never half learnt."""
-        before = self.labels, self.factors, self.n_classes, self.operator.checkpoint()
-        try:
-            yield
-        except Exception:
-            self.labels, self.factors, self.n_classes, rows = before
-            self.operator.restore(rows)
+        self.labels, self.n_classes = labels, n_classes
+        if self.balance:
             self._fit()
-            raise
+        else:
+            self.posterior.retarget(self._targets())
 
+    @all_or_nothing
+    def learn_levels(self, query: RawRows) -> CodedRows:
+        """Make the values of these rows levels, where there is room, and code the rows; none of them is learnt."""
+        assert isinstance(self.operator, HistogramOperator)
+        coded = self.operator.learn_levels(query)
+        self.posterior.follow_levels()
+        return coded
+
+    @all_or_nothing
+    def follow_levels(self, levels: LevelTable) -> None:
+        """Take a level table that has grown from the one in use."""
+        assert isinstance(self.operator, HistogramOperator)
+        self.operator.follow_levels(levels)
+        self.posterior.follow_levels()
+
+    @all_or_nothing
     def reset(self, kernel: Kernel, noise: float) -> None:
         """Another kernel and noise for the same rows and labels."""
         self.operator = self.operator.with_kernel(kernel)
         self.noise = noise
-        self.refit()
+        self._fit()
 
+    @all_or_nothing
     def refit(self) -> None:
         """Solve from scratch: the posterior as it follows from rows, labels and settings alone."""
         self._fit()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core._types import Floats, Indices
+from core.drafts import all_or_nothing
 from core.histograms import CodedRows, LevelTable
 from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, with_room
 from core.posterior.levels import LevelPosterior
@@ -99,16 +100,12 @@ class SummedRegression(LabelRegression):
         self.sums = sums
         super().__init__(operator, np.empty(0, dtype=np.int64), len(sums.sizes), noise=noise, rule="levels")
 
+    @all_or_nothing
     def learn(self, rows: CodedRows, labels: Indices, renumber: Indices, n_classes: int) -> None:
         """More rows, coded; known classes get these numbers of so many."""
-        before = self.sums, self.n_classes
-        try:
-            more = LevelSums.of(self.operator.levels, rows, labels, n_classes)
-            self.sums, self.n_classes = self.sums.renumbered(renumber, n_classes) + more, n_classes
-            self._fit()
-        except Exception:
-            self.sums, self.n_classes = before
-            raise
+        more = LevelSums.of(self.operator.levels, rows, labels, n_classes)
+        self.sums, self.n_classes = self.sums.renumbered(renumber, n_classes) + more, n_classes
+        self._fit()
 
     def _fit(self) -> None:
         self.name = "levels"

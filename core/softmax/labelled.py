@@ -1,14 +1,14 @@
 """A pool and the labels of some of its items under the softmax likelihood, with the face of `LabelledPool`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats, Indices
+from core.drafts import Drafted, all_or_nothing
 from core.histograms import CodedRows
 from core.kernels import Kernel, LinearKernel
 from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
@@ -22,7 +22,7 @@ TOLERANCE = 1e-8  # of a fit: the same model to many digits, whatever way labels
 MOST_VARIANCE = 1e3  # of a function: a few labels that are easy to tell apart would have it without end
 
 
-class LabelledSoftmax:
+class LabelledSoftmax(Drafted):
     """After each change, the means of all items are those of a fit on the labels there are, which starts from the last.
 
     Variances are those of label regression: the Laplace posterior (see core.softmax.uncertainty) in which every label
@@ -63,6 +63,11 @@ class LabelledSoftmax:
         return cls(
             model, LabelledPool(regression, PoolPosterior(regression.posterior, LocalParts.of(rows))), kernel, noises
         )
+
+    def draft(self) -> Self:
+        twin = super().draft()
+        twin.model, twin.spread = self.model.draft(), self.spread.draft()
+        return twin
 
     def __len__(self) -> int:
         return len(self.spread)
@@ -120,6 +125,7 @@ class LabelledSoftmax:
         names = ["noise"] if len(noises) == 1 else [f"noise[{depth}]" for depth in range(1, len(noises) + 1)]
         return dict(zip((*kernel.names, *names), (*map(float, kernel.theta), *noises), strict=True))
 
+    @all_or_nothing
     def append(self, query: Any) -> None:
         """More items, with levels for their values where there is room."""
         self.spread.append(query)
@@ -128,23 +134,27 @@ class LabelledSoftmax:
         first = len(self.mean)
         self.mean = np.concatenate([self.mean, self.means(self.rows(np.arange(first, len(self))))])
 
+    @all_or_nothing
     def learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """Items without a label get these node numbers; one that is doubted counts for less."""
         self.model.add(self.rows(items), numbers, counts=1.0 / doubts)
         self.spread.learn(items, np.zeros_like(numbers), doubts)
         self.see()
 
+    @all_or_nothing
     def learn_unseen(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
         """The same without the pool: refresh it when all is known."""
         self.model.add(self.rows(items), numbers, counts=1.0 / doubts)
         self.spread.learn_unseen(items, np.zeros_like(numbers), doubts)
 
+    @all_or_nothing
     def forget(self, item: int) -> None:
         """An item loses its label."""
         self.model.remove(np.array([self.learnt.index(item)]))
         self.spread.forget(item)
         self.see()
 
+    @all_or_nothing
     def relabel(self, item: int, number: int) -> None:
         """A labelled item gets another node number."""
         index = self.learnt.index(item)
@@ -153,6 +163,7 @@ class LabelledSoftmax:
         self.model.relabel(labels)
         self.see()
 
+    @all_or_nothing
     def renumber(self, renumber: Indices, tree: ClassTree) -> None:
         """Old nodes have these numbers in another tree."""
         self.model.relabel(renumber[self.numbers], renumber, tree)
@@ -162,6 +173,7 @@ class LabelledSoftmax:
         self._respread()
         self.see()
 
+    @all_or_nothing
     def tune(self, weights: bool, on_step: Callable[[], object]) -> bool:
         """Find hyperparameters and use them; False if there is too little to learn them from."""
         certain = self.numbers[self.numbers < self.model.n_classes]
@@ -177,6 +189,7 @@ class LabelledSoftmax:
         self.reset(kernel, [1.0 / variance for variance in variances])
         return True
 
+    @all_or_nothing
     def reset(self, kernel: Kernel, noises: Sequence[float]) -> None:
         """Other hyperparameters for the same labels."""
         self.kernel_in_use, self.noises_in_use = kernel, tuple(map(float, noises))
@@ -184,12 +197,14 @@ class LabelledSoftmax:
         self._respread()
         self.see()
 
+    @all_or_nothing
     def refit(self, weights: Floats | None = None) -> None:
         """Solve from scratch, or from these weights; the pool is as it was."""
         self.model.operator = self.model.operator.only(np.arange(len(self.learnt)))  # nothing it kept of K
         self.model.refit(weights)
         self.spread.refit()
 
+    @all_or_nothing
     def take_up(self, rows: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Be, from a beginning, what these arrays tell (see core.snapshot): all items, and the labels of some."""
         learnt, regression = arrays["learnt"], self.spread.model
@@ -203,6 +218,7 @@ class LabelledSoftmax:
         self.refit(arrays.get("weights"))
         self.mean = arrays["mean"]
 
+    @all_or_nothing
     def refresh(self) -> None:
         """Mean and variance of all items from scratch."""
         self.spread.refresh()
@@ -247,19 +263,6 @@ class LabelledSoftmax:
     def keepsakes(self, *, warm: bool) -> dict[str, NDArray[Any]]:
         """Plain arrays of what labels and hyperparameters do not tell; `warm` with what a fit may start from."""
         return {"weights": self.model.weights} if warm else {}
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Take everything back when a change fails half-way."""
-        regression, mean = self.spread.model, self.mean
-        before = self.model.operator, regression.operator, regression.noise
-        with self.model.all_or_nothing(), self.spread.all_or_nothing():
-            try:
-                yield
-            except Exception:
-                self.model.operator, regression.operator, regression.noise = before
-                self.mean = mean
-                raise
 
     def _prior(self, tree: ClassTree) -> Prior:
         return depth_prior(tree, self.model.prior.kernels[0], self.kernel_in_use.bias, self.noises_in_use)

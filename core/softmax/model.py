@@ -1,14 +1,13 @@
 """Softmax likelihood: class numbers in, calibrated probabilities of all classes out (paper 001, sections 2 and 3)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
 
 from core._types import Floats, Indices
+from core.drafts import Drafted, all_or_nothing
 from core.histograms import LevelTable
 from core.linalg import HistogramOperator, Operator
 from core.softmax.joint import Columns, JointKernel, Latents
@@ -21,7 +20,7 @@ from core.softmax.tree import ClassTree
 FEW = 32  # rows whose columns of K are computed when they change
 
 
-class SoftmaxRegression:
+class SoftmaxRegression(Drafted):
     """One function a class (a sum of functions along its path in a tree) over the rows of an operator.
 
     A label is a class number, or the number of an inner node: "one of these". The likelihood of a row is taken to the
@@ -52,6 +51,12 @@ class SoftmaxRegression:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_past": None}
 
+    def draft(self) -> Self:
+        twin = super().draft()
+        twin.operator = self.operator.draft()
+        twin._past = None if self._past is None else self._past.draft()
+        return twin
+
     @property
     def tree(self) -> ClassTree:
         return self.prior.tree
@@ -70,6 +75,7 @@ class SoftmaxRegression:
     def _latents(self) -> Floats:
         return np.asarray(self.solution.latents[:, 0])
 
+    @all_or_nothing
     def add(
         self,
         query: Any,
@@ -80,36 +86,36 @@ class SoftmaxRegression:
     ) -> None:
         """Learn more rows; where the tree grows, `renumber` gives the old nodes their new numbers."""
         self.operator.check(query)
-        with self.all_or_nothing():
-            (weights, latents), n = self._in_tree(renumber, tree), len(self.labels)
-            self.labels = np.concatenate([self.labels, labels])
-            self.counts = np.concatenate([self.counts, np.ones(len(labels)) if counts is None else counts])
-            self.operator.append(query)
-            new = np.arange(n, len(self.labels))
-            weights = np.concatenate([weights, np.zeros((len(labels), self.n_classes))])
-            if latents is None or len(new) > FEW:
-                self._fit(weights)
-                return
-            columns = JointKernel(self.operator, self.prior).columns(new)
-            old = columns.above(n)
-            latents = np.concatenate([latents, old.collect(weights[:n])])
-            if self._past is not None:
-                self._past.grow(old.collect(self._past.by_row()[0]))
-            self._fit(*self._refitted(new, columns, weights, latents))
+        (weights, latents), n = self._in_tree(renumber, tree), len(self.labels)
+        self.labels = np.concatenate([self.labels, labels])
+        self.counts = np.concatenate([self.counts, np.ones(len(labels)) if counts is None else counts])
+        self.operator.append(query)
+        new = np.arange(n, len(self.labels))
+        weights = np.concatenate([weights, np.zeros((len(labels), self.n_classes))])
+        if latents is None or len(new) > FEW:
+            self._fit(weights)
+            return
+        columns = JointKernel(self.operator, self.prior).columns(new)
+        old = columns.above(n)
+        latents = np.concatenate([latents, old.collect(weights[:n])])
+        if self._past is not None:
+            self._past.grow(old.collect(self._past.by_row()[0]))
+        self._fit(*self._refitted(new, columns, weights, latents))
 
+    @all_or_nothing
     def remove(self, rows: Indices) -> None:
         """Forget rows; the others move up."""
-        with self.all_or_nothing():
-            weights, latents = self.weights, None
-            if len(rows) <= FEW:
-                columns = self._joint.columns(rows)
-                latents = np.delete(self._latents - columns.spread(weights[rows]), rows, axis=0)
-                if self._past is not None:
-                    self._past.shrink(rows, columns.spread)
-            self.labels, self.counts = np.delete(self.labels, rows), np.delete(self.counts, rows)
-            self.operator.remove(rows)
-            self._fit(np.delete(weights, rows, axis=0), latents)
+        weights, latents = self.weights, None
+        if len(rows) <= FEW:
+            columns = self._joint.columns(rows)
+            latents = np.delete(self._latents - columns.spread(weights[rows]), rows, axis=0)
+            if self._past is not None:
+                self._past.shrink(rows, columns.spread)
+        self.labels, self.counts = np.delete(self.labels, rows), np.delete(self.counts, rows)
+        self.operator.remove(rows)
+        self._fit(np.delete(weights, rows, axis=0), latents)
 
+    @all_or_nothing
     def relabel(
         self,
         labels: Indices,
@@ -118,43 +124,35 @@ class SoftmaxRegression:
         counts: Floats | None = None,
     ) -> None:
         """Give all rows these labels, perhaps in a tree that has grown, and perhaps other counts."""
-        with self.all_or_nothing():
-            weights, latents = self._in_tree(renumber, tree)
-            counts = self.counts if counts is None else counts
-            changed = np.flatnonzero((labels != self.labels) | (counts != self.counts))
-            self.labels, self.counts = labels, counts
-            if latents is not None and 0 < len(changed) <= FEW:
-                columns = JointKernel(self.operator, self.prior).columns(changed)
-                weights, latents = self._refitted(changed, columns, weights, latents)
-            self._fit(weights, latents)
+        weights, latents = self._in_tree(renumber, tree)
+        counts = self.counts if counts is None else counts
+        changed = np.flatnonzero((labels != self.labels) | (counts != self.counts))
+        self.labels, self.counts = labels, counts
+        if latents is not None and 0 < len(changed) <= FEW:
+            columns = JointKernel(self.operator, self.prior).columns(changed)
+            weights, latents = self._refitted(changed, columns, weights, latents)
+        self._fit(weights, latents)
 
+    @all_or_nothing
     def reset(self, prior: Prior) -> None:
         """Another prior for the same rows and labels; its fit starts from these weights."""
         weights = self.weights
         self.operator, self.prior, self._past = _under(self.operator, prior), prior, None
         self._fit(weights)
 
+    @all_or_nothing
     def refit(self, weights: Floats | None = None) -> None:
         """Solve from scratch, or from these weights (n x C)."""
         self._past = None
         self._fit(weights)
 
+    @all_or_nothing
     def follow_levels(self, levels: LevelTable) -> None:
         """The level table of a histogram operator has grown without a new row."""
         if isinstance(self.operator, HistogramOperator):
             self.operator.follow_levels(levels)
+            self._joint = JointKernel(self.operator, self.prior)
             self._forget_predictions()
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Take everything back when a change fails half-way."""
-        before, rows = self.__dict__.copy(), self.operator.checkpoint()
-        try:
-            yield
-        except Exception:
-            self.__dict__ = {**before, "_past": None}
-            self.operator.restore(rows)
-            raise
 
     def latents(self, query: Any, *, quantised: bool = False) -> Floats:
         """The class functions, rows x C."""

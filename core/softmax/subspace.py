@@ -8,10 +8,12 @@ own. It follows the rows as they come and go.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from core._types import Floats, Indices
+from core.drafts import Drafted
 
 ROOM = 32
 MAX_BYTES = 2**28
@@ -19,7 +21,7 @@ LEAST = 1e-30  # a smaller probability is not told from none
 DEPENDENT = 1e-10  # share of the largest below which a direction is the sum of others
 
 
-class Subspace:
+class Subspace(Drafted):
     """Up to ROOM directions p and products K p, n x C each."""
 
     def __init__(self, n: int, n_classes: int) -> None:
@@ -29,6 +31,12 @@ class Subspace:
             self.room = 0
         self._pairs = np.empty((2, self.room, _spacious(self._size)))
         self._filled = 0
+
+    def draft(self) -> Self:
+        twin = super().draft()
+        twin._pairs = np.empty_like(self._pairs)
+        twin.p[:], twin.kp[:] = self.p, self.kp
+        return twin
 
     def __len__(self) -> int:
         return self._filled
