@@ -46,9 +46,9 @@ def page(connection: Connection, project_id: str, after: int, limit: int) -> Seq
 
 
 def stream_keys(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
-    """Number, key and batch of all items, in their order."""
-    query = select(items.c.number, items.c.key, items.c.batch).where(items.c.project_id == project_id)
-    return iter(connection.execution_options(yield_per=5000).execute(query.order_by(items.c.number)))
+    """Key, batch and time of all items, in their order."""
+    query = select(items.c.key, items.c.batch, items.c.created_at).where(items.c.project_id == project_id)
+    return iter(connection.execute(query.order_by(items.c.number).execution_options(yield_per=5000)))
 
 
 def stream_features(connection: Connection, project_id: str, start: int, stop: int) -> Iterator[bytes]:
@@ -56,7 +56,7 @@ def stream_features(connection: Connection, project_id: str, start: int, stop: i
     query = select(items.c.features).where(
         items.c.project_id == project_id, items.c.number >= start, items.c.number < stop
     )
-    return iter(connection.execution_options(yield_per=2000).scalars(query.order_by(items.c.number)))
+    return iter(connection.scalars(query.order_by(items.c.number).execution_options(yield_per=2000)))
 
 
 def matching(connection: Connection, project_id: str, fields: dict[str, str | int | float | bool]) -> list[int]:
@@ -77,9 +77,3 @@ def _has(name: str, value: str | int | float | bool) -> ColumnElement[bool]:
     else:
         same = (entry.c.value == value) & entry.c.type.in_(["text"] if isinstance(value, str) else ["integer", "real"])
     return exists().select_from(entry).where(entry.c.key == name, same)
-
-
-def count(connection: Connection, project_id: str) -> int:
-    """How many there are."""
-    query = select(func.count()).select_from(items).where(items.c.project_id == project_id)
-    return int(connection.execute(query).scalar_one())
