@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, cast, exists, func, insert, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, cast, exists, func, insert, literal, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables import items
@@ -39,9 +39,8 @@ def with_numbers(connection: Connection, project_id: str, numbers: Sequence[int]
 
 def page(connection: Connection, project_id: str, after: int, limit: int) -> Sequence[Any]:
     """Number, key and data of items behind this number."""
-    query = select(items.c.number, items.c.key, items.c.data).where(
-        items.c.project_id == project_id, items.c.number > after
-    )
+    behind = items.c.number > literal(after, BigInteger)  # a cursor may be any number
+    query = select(items.c.number, items.c.key, items.c.data).where(items.c.project_id == project_id, behind)
     return connection.execute(query.order_by(items.c.number).limit(limit)).all()
 
 

@@ -5,7 +5,8 @@ import queue
 import shutil
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from app.db.migrate import is_current, migrate
 from app.services import training
 from app.services.access import Access
 from app.services.clock import now
-from app.services.job_runner import JobRunner, Work
+from app.services.job_runner import JobRunner, Progress, Work
 from app.services.mapped import LargeArrays
 from app.services.media import Media
 from app.services.pool_map import PoolMap
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 TRY_AGAIN = 60.0  # seconds after a training that failed
 WATCH_EVERY = 1.0
 KEEP_EVERY = 0.5
+WAIT_FOR_TRAINING = 0.2  # seconds between looks whether the job was cancelled
 
 
 @dataclass
@@ -44,12 +46,33 @@ class Running:
     project: Project
     writer: Writer
     training: str | None = None  # the job
-    imports: int = 0  # that are running
+    imports: int = 0  # that are running; change it with `importing`
     failed_at: float = -TRY_AGAIN
     snapshot_at: float = 0.0
     snapshot_of: int = 0  # version
     pool_map: PoolMap = field(default_factory=PoolMap)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    _one_training: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """No training is begun meanwhile: one follows at the end."""
+        with self.lock:
+            self.imports += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.imports -= 1
+
+    def train(self, progress: Progress, *, tune: bool) -> dict[str, Any]:
+        """Train in the thread of a job, once the training that is going on has ended."""
+        while not self._one_training.acquire(timeout=WAIT_FOR_TRAINING):
+            progress.tell(0, None, "waiting for another training to end")
+        try:
+            return training.train(self.project, self.writer, progress, tune=tune)
+        finally:
+            self._one_training.release()
 
 
 @dataclass
@@ -224,7 +247,7 @@ class Service:
     def _training(self, running: Running, tune: bool) -> Work:
         def work(progress: Any) -> dict[str, Any]:
             try:
-                return training.train(running.project, running.writer, progress, tune=tune)
+                return running.train(progress, tune=tune)
             except BaseException:
                 running.failed_at = time.monotonic()
                 raise
