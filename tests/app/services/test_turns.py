@@ -1,4 +1,5 @@
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -265,10 +266,13 @@ def test_a_snapshot_is_not_taken_for_one_of_other_settings(tmp_path, change):
 def test_a_snapshot_is_not_taken_for_one_of_another_project(tmp_path, caplog):
     """Two projects that have as many items, labels and classes, and the same settings."""
     with service_in(tmp_path) as service:
-        ids = [open_project(service).project.id for _ in range(2)]
-        for project_id, labels in zip(ids, ("abc", "cab"), strict=True):
+        ids = [open_project(service, n=1).project.id for _ in range(2)]
+        for project_id, new in zip(ids, (rows(1, 40), rows(41, 80)), strict=True):
             running = service.open(project_id)
-            running.writer.do(answers(running, "A", **{f"i{i}": labels[i % 3] for i in range(20)}))
+            running.writer.do(
+                AddItems(running.project, [replace(item, key=f"i{i}") for i, item in enumerate(new, 1)], 4)
+            )
+            running.writer.do(answers(running, "A", **{f"i{i}": "abc"[i % 3] for i in range(20)}))
     one, two = (tmp_path / "snapshots" / f"{project_id}.npz" for project_id in ids)
     kept = one.rename(tmp_path / "kept")
     two.rename(one)
@@ -295,7 +299,7 @@ def test_a_snapshot_is_not_taken_for_one_of_other_items(tmp_path, caplog):
         project_id = running.project.id
         snapshot = (tmp_path / "snapshots" / f"{project_id}.npz").read_bytes()
         running = service.open(project_id)
-        others = [NewItem(item.key, other.features) for item, other in zip(rows(30, 40), rows(0, 10), strict=True)]
+        others = [replace(item, key=f"i{i}") for i, item in enumerate(rows(0, 10), 30)]
         running.writer.do(AddItems(running.project, others, 4))
         running.writer.do(answers(running, "A", i0="a", i1="b"))
     (tmp_path / "snapshots" / f"{project_id}.npz").write_bytes(snapshot)
