@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from app.api import schemas
 from app.logs import request_id
-from app.services.problems import ClusterLost, DatabaseUnavailable, Invalid, Problem, Unavailable
+from app.services.problems import ClusterLost, DatabaseUnavailable, Invalid, Problem, Unavailable, without_database
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(DatabaseUnavailable)
     async def no_database(_: Request, error: DatabaseUnavailable) -> JSONResponse:
         log.error("the database does not answer: %s", error)
-        return problem_response(Unavailable("the database does not answer", retry_after=5))
+        return problem_response(without_database(error))
 
     @app.exception_handler(ClusterLost)
     async def no_cluster(_: Request, error: ClusterLost) -> JSONResponse:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, make_url
+from sqlalchemy import Connection, Engine, make_url
 
-from app.db.errors import AlreadyOwned, DatabaseUnavailable, translated
+from app.db.errors import AlreadyOwned, DatabaseUnavailable, OwnershipLost, translated
 from app.db.locks import AdvisoryOwnership, FileOwnership
 from app.db.postgresql import Postgresql
 from app.db.sqlite import Sqlite
 
-__all__ = ["AlreadyOwned", "Database", "DatabaseUnavailable"]
+__all__ = ["AlreadyOwned", "Database", "DatabaseUnavailable", "OwnershipLost"]
 
 
 class Database:
@@ -24,6 +24,7 @@ class Database:
     def __init__(self, url: str, *, checkpoints: bool = True, writes: bool = True) -> None:
         self._backend = _backend(url, checkpoints, writes)
         self._ownerships: list[FileOwnership | AdvisoryOwnership] = []
+        self._suspended = False  # ownership was lost, and what others may have written was not read yet
         self._write_failed = False  # the last one
 
     @property
@@ -44,14 +45,31 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that has all writing for itself: committed at the end, rolled back on any exception."""
+        """A transaction that has all writing for itself: committed at the end, rolled back on any exception.
+
+        A process that has owned the models and lost them gets OwnershipLost until it owns them again and resumes.
+        """
         try:
-            with translated(writing=True), self._backend.turns.take(), self._backend.writers.begin() as connection:
+            with translated(writing=True), self._backend.turns.take(), self._writers().begin() as connection:
                 yield connection
-        except DatabaseUnavailable:
+        except DatabaseUnavailable as error:
             self._write_failed = True
+            self._suspended = self._suspended or isinstance(error, OwnershipLost)
             raise
         self._write_failed = False
+
+    def _writers(self) -> Engine:
+        """The connection of the owner, which is lost together with the ownership, or that of a process beside it."""
+        if self._suspended:
+            raise OwnershipLost("another process may have written, and this has not been read yet")
+        owners = [own.writers for own in self._ownerships if isinstance(own, AdvisoryOwnership)]
+        return owners[0] if owners else self._backend.writers
+
+    @contextmanager
+    def part(self, connection: Connection) -> Iterator[None]:
+        """A part of a transaction that is rolled back by itself on an exception."""
+        with translated(writing=True), connection.begin_nested():
+            yield
 
     def ping(self) -> None:
         """Raise DatabaseUnavailable if the database does not answer, or if it could not and still cannot be written."""
@@ -73,8 +91,26 @@ class Database:
             raise
 
     def still_owned(self) -> bool:
-        """Whether this process still owns the models; on PostgreSQL a lost connection has lost them."""
-        return bool(self._ownerships) and all(ownership.held() for ownership in self._ownerships)
+        """Whether this process owns the models; on PostgreSQL a lost connection has lost them, and suspends writing."""
+        owned = bool(self._ownerships) and all(ownership.held() for ownership in self._ownerships)
+        self._suspended = self._suspended or bool(self._ownerships and not owned)
+        return owned
+
+    def own_again(self) -> None:
+        """Take back what was lost, or raise AlreadyOwned; writing stays suspended."""
+        with translated():
+            for ownership in self._ownerships:
+                if not ownership.held():
+                    ownership.take()
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether writing is refused, since others may have written while this process did not own the models."""
+        return self._suspended
+
+    def resume(self) -> None:
+        """Write again: what others wrote has been read."""
+        self._suspended = False
 
     def disown(self) -> None:
         """Let another process own the models."""

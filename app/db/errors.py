@@ -1,4 +1,4 @@
-"""What the database can fail with, in two words: unavailable, owned."""
+"""What the database can fail with: it is unavailable, owned by another process, or not ours any more."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -22,6 +22,10 @@ _POSTGRESQL_READ_ONLY = "25006"
 
 class DatabaseUnavailable(Exception):  # noqa: N818 - a state of the database, named as such
     """The database cannot answer now: disk full, I/O error, connection lost, locked. Nothing was written."""
+
+
+class OwnershipLost(DatabaseUnavailable):
+    """This process owned the models and does not any more, or has not read them again yet: it must not write."""
 
 
 class AlreadyOwned(Exception):  # noqa: N818

@@ -18,7 +18,7 @@ def add(connection: Connection, values: dict[str, Any]) -> int:
 def stream(connection: Connection, project_id: str, after: int = 0) -> Iterator[Row[Any]]:
     """All events of a project behind this sequence number, in their order."""
     query = select(events).where(events.c.project_id == project_id, events.c.sequence > after)
-    return iter(connection.execution_options(yield_per=5000).execute(query.order_by(events.c.sequence)))
+    return iter(connection.execute(query.order_by(events.c.sequence).execution_options(yield_per=5000)))
 
 
 def page(connection: Connection, project_id: str, after: int, limit: int) -> Sequence[Row[Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, cast, exists, func, insert, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, cast, exists, func, insert, literal, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables import items
@@ -39,16 +39,15 @@ def with_numbers(connection: Connection, project_id: str, numbers: Sequence[int]
 
 def page(connection: Connection, project_id: str, after: int, limit: int) -> Sequence[Any]:
     """Number, key and data of items behind this number."""
-    query = select(items.c.number, items.c.key, items.c.data).where(
-        items.c.project_id == project_id, items.c.number > after
-    )
+    behind = items.c.number > literal(after, BigInteger)  # a cursor may be any number
+    query = select(items.c.number, items.c.key, items.c.data).where(items.c.project_id == project_id, behind)
     return connection.execute(query.order_by(items.c.number).limit(limit)).all()
 
 
 def stream_keys(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
-    """Number, key and batch of all items, in their order."""
-    query = select(items.c.number, items.c.key, items.c.batch).where(items.c.project_id == project_id)
-    return iter(connection.execution_options(yield_per=5000).execute(query.order_by(items.c.number)))
+    """Key, batch and time of all items, in their order."""
+    query = select(items.c.key, items.c.batch, items.c.created_at).where(items.c.project_id == project_id)
+    return iter(connection.execute(query.order_by(items.c.number).execution_options(yield_per=5000)))
 
 
 def stream_features(connection: Connection, project_id: str, start: int, stop: int) -> Iterator[bytes]:
@@ -56,7 +55,7 @@ def stream_features(connection: Connection, project_id: str, start: int, stop: i
     query = select(items.c.features).where(
         items.c.project_id == project_id, items.c.number >= start, items.c.number < stop
     )
-    return iter(connection.execution_options(yield_per=2000).scalars(query.order_by(items.c.number)))
+    return iter(connection.scalars(query.order_by(items.c.number).execution_options(yield_per=2000)))
 
 
 def matching(connection: Connection, project_id: str, fields: dict[str, str | int | float | bool]) -> list[int]:
@@ -77,9 +76,3 @@ def _has(name: str, value: str | int | float | bool) -> ColumnElement[bool]:
     else:
         same = (entry.c.value == value) & entry.c.type.in_(["text"] if isinstance(value, str) else ["integer", "real"])
     return exists().select_from(entry).where(entry.c.key == name, same)
-
-
-def count(connection: Connection, project_id: str) -> int:
-    """How many there are."""
-    query = select(func.count()).select_from(items).where(items.c.project_id == project_id)
-    return int(connection.execute(query).scalar_one())

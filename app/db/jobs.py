@@ -31,9 +31,9 @@ def page(connection: Connection, project_id: str, after: str, limit: int) -> Seq
     return connection.execute(query.order_by(jobs.c.id).limit(limit)).all()
 
 
-def fail_unfinished(connection: Connection, message: str, now: float) -> None:
-    """Jobs that a stop of the service cut off."""
-    query = update(jobs).where(jobs.c.state.in_(UNFINISHED))
+def fail_unfinished(connection: Connection, message: str, now: float, but: Sequence[str] = ()) -> None:
+    """Jobs that a stop of the service cut off, `but` for some that go on."""
+    query = update(jobs).where(jobs.c.state.in_(UNFINISHED), jobs.c.id.not_in(but))
     connection.execute(query.values(state="failed", message=message, finished_at=now))
 
 

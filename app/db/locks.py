@@ -4,13 +4,14 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, NoReturn
 
-from sqlalchemy import Engine, exc, func, select
+from sqlalchemy import Connection, Engine, event, exc, text
 
-from app.db.errors import AlreadyOwned, DatabaseUnavailable
+from app.db.errors import AlreadyOwned, DatabaseUnavailable, OwnershipLost
 
 WAIT_SECONDS = 30.0
 _POLL_SECONDS = 0.002
@@ -45,13 +46,15 @@ class FileLock:
 
     def close(self) -> None:
         """Release the lock and close the file."""
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def is_in_place(self) -> bool:
         """Whether the path still leads to the file that was opened."""
         try:
             return os.path.samestat(os.fstat(self._file), self.path.stat())
-        except FileNotFoundError:
+        except OSError:  # it is gone, or was closed
             return False
 
     def write_holder(self) -> None:
@@ -85,6 +88,16 @@ class Turns:
             self._threads.release()
 
     @contextmanager
+    def take_if_free(self) -> Iterator[bool]:
+        """Hold the turn if no thread of this process has it; tells whether that is so."""
+        free = self._threads.acquire(blocking=False)
+        try:
+            yield free
+        finally:
+            if free:
+                self._threads.release()
+
+    @contextmanager
     def _among_processes(self) -> Iterator[None]:
         if self._processes is None:
             yield
@@ -106,12 +119,17 @@ class FileOwnership:
     """Owning by a lock file."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = FileLock(path)
+        self._path = path
+        self.take()
+
+    def take(self) -> None:
+        """Own, for the first time or again, or raise AlreadyOwned."""
+        self._lock = FileLock(self._path)
         if not self._lock.acquire():
             holder = self._lock.holder()
             self._lock.close()
             raise AlreadyOwned(
-                f"process {holder} already serves this database (it holds {path}); "
+                f"process {holder} already serves this database (it holds {self._path}); "
                 "one process owns the models: stop it first, and run a single worker"
             )
         self._lock.write_holder()
@@ -126,32 +144,60 @@ class FileOwnership:
 
 
 class AdvisoryOwnership:
-    """Owning by an advisory lock of PostgreSQL, which lives as long as the connection that took it."""
+    """Owning by an advisory lock of PostgreSQL, which lives as long as the connection that took it.
 
-    def __init__(self, engine: Engine, key: int) -> None:
-        self._guard = threading.Lock()
+    All writing goes through this one connection: who has lost the lock has nothing left to commit with, however long
+    the process was held up between looking and writing. Its engine pings it before each use, and makes no other.
+    """
+
+    def __init__(self, make_engine: Callable[[], Engine], turns: Turns, key: int) -> None:
+        self._make_engine, self._turns, self._key = make_engine, turns, key
+        self._session: tuple[Any, ...] | None = None  # process of the database server and its start
+        self._lost = True
+        self.take()
+
+    def take(self) -> None:
+        """Own, for the first time or again, or raise AlreadyOwned."""
+        engine = self._make_engine()
+        try:
+            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                if not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": self._key}):
+                    self._end_former_session(connection)
+                    raise AlreadyOwned(
+                        "another process already serves this PostgreSQL database; "
+                        "one process owns the models: stop it first, and run a single worker"
+                    )
+                mine = text("SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()")
+                self._session = tuple(connection.execute(mine).one())
+        except BaseException:
+            engine.dispose()
+            raise
+        event.listen(engine, "do_connect", self._refuse)
+        self.writers = engine
         self._lost = False
-        self._connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        if not self._connection.scalar(select(func.pg_try_advisory_lock(key))):
-            self._connection.close()
-            raise AlreadyOwned(
-                "another process already serves this PostgreSQL database; "
-                "one process owns the models: stop it first, and run a single worker"
-            )
+
+    def _end_former_session(self, connection: Connection) -> None:
+        """A server that was cut off from us may keep the lock for a session of ours that nobody uses any more."""
+        if self._session is not None:
+            end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = :pid AND backend_start = :start"
+            connection.execute(text(end), dict(zip(("pid", "start"), self._session, strict=True)))
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        """Another connection would not have the lock."""
+        self._lost = True
+        raise OwnershipLost("the connection that owned the database was lost")
 
     def held(self) -> bool:
-        """Whether the connection has lived on; asks the server, so it waits while the server does."""
-        with self._guard:
-            if not self._lost:
+        """Whether the connection has lived on; asks the server, unless a write does so just now."""
+        with self._turns.take_if_free() as free:
+            if free and not self._lost:
                 try:
-                    self._connection.scalar(select(1))
-                except exc.SQLAlchemyError:
+                    self.writers.raw_connection().close()
+                except (OwnershipLost, exc.SQLAlchemyError):
                     self._lost = True
-                    self._connection.close()
-            return not self._lost
+        return not self._lost
 
     def release(self) -> None:
         """Let another process own."""
-        with self._guard:
-            self._lost = True
-            self._connection.close()
+        self._lost = True
+        self.writers.dispose()

@@ -4,7 +4,7 @@ import json
 from functools import partial
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from app.db.locks import WAIT_SECONDS, AdvisoryOwnership, Turns
 
@@ -22,6 +22,10 @@ _CONNECTION_OPTIONS = {
 _ON_CONNECT = (
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
     f"SET lock_timeout = '{WAIT_SECONDS:g}s'",
+    # The server gives up a client that is gone, and with it the ownership, as soon as clients give up the server.
+    "SET tcp_keepalives_idle = 10",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
 )
 
 
@@ -35,14 +39,18 @@ class Postgresql:
     def __init__(self, url: URL) -> None:
         self._url = url.set(drivername="postgresql+psycopg", query={**_CONNECTION_OPTIONS, **url.query})
         self.turns = Turns()
-        self.writers = _engine(self._url, pool_pre_ping=True, pool_size=1, max_overflow=1)
-        event.listen(self.writers, "begin", _wait_for_turn)
+        self.writers = self._writing_engine(max_overflow=1)  # of a process beside the owner
         self._reading = _engine(self._url, pool_pre_ping=True, pool_size=10, max_overflow=20)
         self.readers = self._reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def own(self) -> AdvisoryOwnership:
         """Own the database."""
-        return AdvisoryOwnership(_engine(self._url, poolclass=NullPool), OWNER_KEY)
+        return AdvisoryOwnership(self._writing_engine, self.turns, OWNER_KEY)
+
+    def _writing_engine(self, max_overflow: int = 0) -> Engine:
+        engine = _engine(self._url, pool_pre_ping=True, pool_size=1, max_overflow=max_overflow)
+        event.listen(engine, "begin", _wait_for_turn)
+        return engine
 
     def close(self) -> None:
         """Close all connections."""
@@ -65,4 +73,6 @@ def _engine(url: URL, **options: Any) -> Engine:
 
 def _wait_for_turn(connection: Connection) -> None:
     """Writers of all processes take turns, so what they read stays true and events commit in their sequence."""
+    if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
+        return  # nothing but the lock of the owner is taken so
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (WRITER_KEY,))

@@ -20,6 +20,11 @@ def get(connection: Connection, project_id: str) -> Row[Any] | None:
     return connection.execute(query).one_or_none()
 
 
+def get_even_deleted(connection: Connection, project_id: str) -> Row[Any] | None:
+    """The project, deleted or not."""
+    return connection.execute(select(projects).where(projects.c.id == project_id)).one_or_none()
+
+
 def page(connection: Connection, after: str, limit: int, only: str | None) -> Sequence[Row[Any]]:
     """Projects in the order of their ids, from behind `after` on; all of them, or `only` one."""
     query = select(projects).where(projects.c.deleted_at.is_(None), projects.c.id > after)

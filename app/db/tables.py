@@ -30,8 +30,9 @@ metadata = MetaData(
     }
 )
 
-# SQLite numbers rows by itself only in a column of type INTEGER.
-_SERIAL = BigInteger().with_variant(Integer, "sqlite")
+# SQLite numbers rows by itself only in a column of type INTEGER, which holds 64 bits there.
+_LARGE = BigInteger().with_variant(Integer, "sqlite")
+_SERIAL = _LARGE
 _OPTIONAL_JSON = JSON(none_as_null=True)
 
 
@@ -177,8 +178,8 @@ jobs = Table(
     _project(),
     Column("kind", Text, nullable=False),
     Column("state", Text, nullable=False),
-    Column("done", Integer, nullable=False, server_default="0"),
-    Column("total", Integer),
+    Column("done", _LARGE, nullable=False, server_default="0"),  # of `total`, which may be bytes
+    Column("total", _LARGE),
     Column("message", Text),
     Column("result", _OPTIONAL_JSON),
     Column("created_at", Float, nullable=False),

@@ -22,7 +22,6 @@ from app.services.raw_imports import RawImport
 from app.services.raw_items import PORTION, Broken, RawItem, RawPortion, checked_item
 from app.services.raw_tables import MOST_TEXT
 from app.services.service import Running
-from app.services.training import train
 
 FEW = 50  # tasks that are encoded at once, in this process
 AT_LEAST = 20  # tasks that an encoder is learnt from, where it is not known that there are no more
@@ -178,13 +177,12 @@ class Intake:
     def _many(self, source: TaskSource, progress: Progress) -> dict[str, str]:
         """In a process of its own, as files are imported; then the model is built once."""
         running, n_items = self.running, len(self.running.project.keys)
-        running.imports += 1
-        try:
-            result = RawImport(running, self.media, None, progress).add(source)
-        finally:
-            running.imports -= 1
-            if len(running.project.keys) > n_items:
-                train(running.project, running.writer, progress, tune=False)
+        with running.importing():
+            try:
+                result = RawImport(running, self.media, None, progress).add(source)
+            finally:
+                if len(running.project.keys) > n_items:
+                    running.train(progress, tune=False)
         return {entry["name"]: entry["reason"] for entry in result["broken"]}
 
     def _settle(self, waiting: Sequence[WaitingTask], problems: dict[str, str]) -> int:

@@ -103,7 +103,7 @@ class AnswerTask(OnceTask):
         number = self.project.classes.number(name)
         if number is None:
             number = projects.add_class(connection, self.project.id, name)
-            self.project.classes.add(number, name)
+            self.project.classes = self.project.classes.with_class(number, name)
             self.project.revision += 1
             self._new_classes.append(name)
         return number

@@ -1,50 +1,53 @@
 """Class numbers and their names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.nodes import Nodes
 
 
-@dataclass
+@dataclass(frozen=True)
 class ClassBook:
-    """Numbers are for ever; a merged one leads to another.
+    """Numbers are for ever; a merged one leads to another. A book is never changed: threads that read it see one state.
 
-    >>> book = ClassBook({0: "cat", 1: "dog", 2: "puppy"})
-    >>> book.merge(2, 1)
+    >>> book = ClassBook({0: "cat", 1: "dog", 2: "puppy"}).with_merged(2, 1)
     >>> book.resolve(2), book.active()
     (1, ['cat', 'dog'])
     """
 
-    names: dict[int, str] = field(default_factory=dict)
-    merged: dict[int, int] = field(default_factory=dict)
-    parents: dict[int, int] = field(default_factory=dict)  # what some are a kind of
+    names: Mapping[int, str] = field(default_factory=dict)
+    merged: Mapping[int, int] = field(default_factory=dict)
+    parents: Mapping[int, int] = field(default_factory=dict)  # what some are a kind of
 
     @classmethod
     def of(cls, rows: Iterable[Any]) -> "ClassBook":
         """From rows of the table."""
-        book = cls()
+        names: dict[int, str] = {}
+        merged: dict[int, int] = {}
+        parents: dict[int, int] = {}
         for row in rows:
-            if row.merged_into is None:
-                book.add(row.number, row.name, row.parent)
-            else:
-                book.merged[row.number] = row.merged_into
-        return book
+            if row.merged_into is not None:
+                merged[row.number] = row.merged_into
+                continue
+            names[row.number] = row.name
+            if row.parent is not None:
+                parents[row.number] = row.parent
+        return cls(names, merged, parents)
 
-    def add(self, number: int, name: str, parent: int | None = None) -> None:
+    def with_class(self, number: int, name: str, parent: int | None = None) -> "ClassBook":
         """A new class, or a new name and parent."""
-        self.names[number] = name
-        self.parents.pop(number, None)
+        parents = {child: above for child, above in self.parents.items() if child != number}
         if parent is not None:
-            self.parents[number] = parent
+            parents[number] = parent
+        return ClassBook({**self.names, number: name}, self.merged, parents)
 
-    def merge(self, number: int, into: int) -> None:
+    def with_merged(self, number: int, into: int) -> "ClassBook":
         """What was `number` is `into` from now on, and so are the parents of its kinds."""
-        del self.names[number]
-        self.merged[number] = into
-        self.parents.pop(number, None)
-        self.parents = {child: into if above == number else above for child, above in self.parents.items()}
+        names = {own: name for own, name in self.names.items() if own != number}
+        kinds = {child: above for child, above in self.parents.items() if child != number}
+        parents = {child: into if above == number else above for child, above in kinds.items()}
+        return ClassBook(names, {**self.merged, number: into}, parents)
 
     def covers(self, label: int, number: int) -> bool:
         """Whether a class is what a label says, or a kind of it.

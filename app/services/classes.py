@@ -30,7 +30,7 @@ class AddClass(Task):
         parents = {} if self.parent is None else {self.name: self.parent}
         check_tree(self.project, lambda nodes: nodes.with_more([self.name], parents))
         number = projects.add_class(connection, self.project.id, self.name, parent)
-        self.project.classes.add(number, self.name, parent)
+        self.project.classes = self.project.classes.with_class(number, self.name, parent)
         self.project.revision += 1
         self._parents = parents
 
@@ -62,7 +62,7 @@ class ChangeClass(Task):
             check_tree(self.project, lambda nodes: nodes.moved(self.old, self.parent))
             parent = None if self.parent is None else known(self.project, self.parent)
         projects.change_class(connection, self.project.id, number, name, parent)
-        classes.add(number, name, parent)
+        self.project.classes = classes.with_class(number, name, parent)
         self.project.revision += 1
 
     def learn(self) -> None:
@@ -90,7 +90,7 @@ class MergeClass(Task):
             raise Invalid("a class cannot be merged into itself")
         check_tree(self.project, lambda nodes: nodes.merged(self.name, self.into))
         projects.merge_class(connection, self.project.id, number, into)
-        self.project.classes.merge(number, into)
+        self.project.classes = self.project.classes.with_merged(number, into)
         self.project.revision += 1
 
     def learn(self) -> None:

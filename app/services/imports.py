@@ -15,7 +15,6 @@ from app.services.problems import Invalid
 from app.services.raw_imports import RawImport
 from app.services.raw_items import Form, form_of
 from app.services.service import Running
-from app.services.training import train
 from app.services.turns import LATER
 
 
@@ -33,20 +32,24 @@ class Import:
 def run_import(running: Running, wanted: Import, progress: Progress) -> dict[str, Any]:
     """Add all items, then build the model once: its levels should know all of them."""
     n_items = len(running.project.keys)
-    running.imports += 1
-    try:
-        form = wanted.form or form_of(wanted.path)
-        if running.project.settings.encoder != "none":
-            raw = RawImport(running, wanted.media, wanted.annotator, progress)
-            return raw.run(wanted.path, form, wanted.index_base)
-        if form == "zip":
-            raise Invalid("a zip of pictures or texts needs a project with an encoder: set encoder to auto")
-        return _add_features(running, wanted, form, progress)
-    finally:
-        wanted.path.unlink(missing_ok=True)
-        running.imports -= 1
-        if len(running.project.keys) > n_items:
-            train(running.project, running.writer, progress, tune=False)
+    with running.importing():
+        try:
+            return _read(running, wanted, progress)
+        finally:
+            wanted.path.unlink(missing_ok=True)
+            if len(running.project.keys) > n_items:
+                running.train(progress, tune=False)
+
+
+def _read(running: Running, wanted: Import, progress: Progress) -> dict[str, Any]:
+    """All items of the file."""
+    form = wanted.form or form_of(wanted.path)
+    if running.project.settings.encoder != "none":
+        raw = RawImport(running, wanted.media, wanted.annotator, progress)
+        return raw.run(wanted.path, form, wanted.index_base)
+    if form == "zip":
+        raise Invalid("a zip of pictures or texts needs a project with an encoder: set encoder to auto")
+    return _add_features(running, wanted, form, progress)
 
 
 def _add_features(running: Running, wanted: Import, form: Format, progress: Progress) -> dict[str, Any]:

@@ -74,6 +74,11 @@ class JobRunner:
         for thread in self._threads:
             thread.start()
 
+    @property
+    def unfinished(self) -> list[str]:
+        """Jobs of this process that have not ended."""
+        return list(self._progress)
+
     def start(self, project_id: str, kind: str, work: Work, job_id: str | None = None) -> str:
         """Queue work; returns the job's id."""
         job_id = job_id or new_id()

@@ -1,5 +1,6 @@
 """Who answered what: a pure function of the label events."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -58,7 +59,7 @@ class Ledger:
     standings: dict[int, dict[str, Standing]] = field(default_factory=dict)
     foretold: dict[int, tuple[int, int]] = field(default_factory=dict)  # of items drawn at random: prediction, label
     _answered: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    _done: dict[str, list[Done]] = field(default_factory=lambda: defaultdict(list))
+    _done: dict[str, list[Done]] = field(default_factory=lambda: defaultdict(list))  # in the order of their sequences
 
     def apply(self, event: Event) -> None:
         """The next event of the log."""
@@ -68,7 +69,7 @@ class Ledger:
         answers = self.standings.setdefault(event.item, {})
         mine = self._answered[event.annotator]
         done = self._done[event.annotator]
-        undone = next((entry for entry in done if entry.sequence == event.undoes), None)
+        undone = _take(done, event.undoes) if event.undoes is not None else None
         before = answers.get(event.annotator)
         if undone is not None and undone.before is not None:
             answers[event.annotator] = undone.before  # in its old place among the votes
@@ -81,9 +82,7 @@ class Ledger:
         else:
             answers.pop(event.annotator, None)
         (mine.add if event.annotator in answers else mine.discard)(event.item)
-        if undone is not None:
-            done.remove(undone)
-        elif event.actor in (None, event.annotator):
+        if undone is None and event.actor in (None, event.annotator):
             done.append(Done(event.sequence, event.item, before))
 
     def standing(self, item: int, annotator: str) -> Standing | None:
@@ -108,6 +107,12 @@ class Ledger:
         """What this person would undo."""
         done = self._done.get(annotator)
         return done[-1] if done else None
+
+
+def _take(done: list[Done], sequence: int) -> Done | None:
+    """Remove an answer, usually the last one, if it is there."""
+    place = bisect_left(done, sequence, key=lambda entry: entry.sequence)
+    return done.pop(place) if place < len(done) and done[place].sequence == sequence else None
 
 
 def consensus(votes: Mapping[str, int], rule: str) -> tuple[int, float] | None:

@@ -140,7 +140,8 @@ class AddItems(Task):
         batch = project.batches[-1] + 1 if project.batches else 0
         rows, self._first = [], len(project.keys)
         for item in self._added:
-            number = project.add_key(item.key, batch)
+            created_at = now()
+            number = project.add_key(item.key, batch, created_at)
             rows.append(
                 {
                     "project_id": project.id,
@@ -149,7 +150,7 @@ class AddItems(Task):
                     "batch": batch,
                     "features": item.features,
                     "data": item.data,
-                    "created_at": now(),
+                    "created_at": created_at,
                 }
             )
         items.add(connection, rows)

@@ -1,7 +1,7 @@
 """Errors that a caller is told of: raised where they are known, shaped by the API in one place."""
 
 from app.cluster.errors import ClusterLost
-from app.db.database import DatabaseUnavailable
+from app.db.database import DatabaseUnavailable, OwnershipLost
 
 __all__ = [
     "ClusterLost",
@@ -10,6 +10,7 @@ __all__ = [
     "Forbidden",
     "Invalid",
     "NotFound",
+    "OwnershipLost",
     "PreconditionFailed",
     "Problem",
     "TooLarge",
@@ -17,6 +18,7 @@ __all__ = [
     "Unauthorised",
     "Unavailable",
     "WrongType",
+    "without_database",
 ]
 
 
@@ -100,3 +102,12 @@ class Unavailable(Problem):
 
     status = 503
     title = "Not available now"
+
+
+def without_database(error: DatabaseUnavailable) -> Unavailable:
+    """What a caller is told while the database does not answer, or is not ours to write to."""
+    if isinstance(error, OwnershipLost):
+        return Unavailable(
+            "another server may be writing to the database; this one takes over when it can", retry_after=2
+        )
+    return Unavailable("the database does not answer", retry_after=5)

@@ -1,6 +1,8 @@
 """What a project holds in memory: a cache of its rows in the database. Only its writer thread touches it."""
 
+import hashlib
 import logging
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -86,6 +88,7 @@ class Project:
         self.keys: list[str] = []
         self.numbers: dict[str, int] = {}
         self.batches: list[int] = []
+        self.checksums = array("Q")  # of each item and all before it
         self.turn_answers: dict[int, Any] = {}  # by request, for repeats within a turn
         self._residual = 0.0  # of the model's equations, when it was last looked at
         self._changed: dict[int, bool] = {}  # items with answers that the model does not know; whether drawn at random
@@ -94,15 +97,22 @@ class Project:
     def reload(self) -> None:
         """Read everything again, but for the learner."""
         with self.database.read() as connection:
-            self._load_settings(connection)
-            known = len(self.keys)
-            for row in items.stream_keys(connection, self.id):
-                if row.number >= known:
-                    self.add_key(row.key, row.batch)
-            self.ledger = Ledger()
-            for row in events.stream(connection, self.id):
-                self.ledger.apply(event_of(row))
-            self.leases = LeaseBook.of(leases.every(connection, self.id))
+            self.read_again(connection)
+
+    def read_again(self, connection: Connection) -> None:
+        """The same, as this connection sees it; what was there stays if that fails."""
+        self._load_settings(connection)
+        keys, batches, checksums, ledger = list[str](), list[int](), array("Q"), Ledger()
+        for row in items.stream_keys(connection, self.id):
+            keys.append(row.key)
+            batches.append(row.batch)
+            checksums.append(_checksum(checksums, row.key, row.batch, row.created_at))
+        for row in events.stream(connection, self.id):
+            ledger.apply(event_of(row))
+        held = LeaseBook.of(leases.every(connection, self.id))
+        self.keys, self.batches, self.checksums = keys, batches, checksums
+        self.numbers = {key: number for number, key in enumerate(keys)}
+        self.ledger, self.leases = ledger, held
         self.recount()
         self.stale = False
 
@@ -154,9 +164,10 @@ class Project:
             return self.settings.model_parts()
         return self.settings.model_parts(self.encoder.kind, self.encoder.columns, self.encoder.description["levels"])
 
-    def add_key(self, key: str, batch: int) -> int:
+    def add_key(self, key: str, batch: int, created_at: float) -> int:
         """The number of a new item."""
         number = len(self.keys)
+        self.checksums.append(_checksum(self.checksums, key, batch, created_at))
         self.keys.append(key)
         self.batches.append(batch)
         self.numbers[key] = number
@@ -172,9 +183,6 @@ class Project:
         self._changed.clear()
         self.all_changed = False
         if self.stale:
-            del self.keys[items_in(self) :]
-            self.numbers = {key: number for number, key in enumerate(self.keys)}
-            del self.batches[len(self.keys) :]
             self.reload()
             self.learn_all()
 
@@ -305,10 +313,10 @@ def _check_numbers(learner: OnlineLearner) -> None:
         raise FloatingPointError("the posterior holds numbers that are not finite")
 
 
-def items_in(project: Project) -> int:
-    """How many items of a project the database has."""
-    with project.database.read() as connection:
-        return items.count(connection, project.id)
+def _checksum(before: "array[int]", key: str, batch: int, created_at: float) -> int:
+    """Of an item and all before it: rows are never changed, so these are as good as their features."""
+    row = f"{before[-1] if before else 0} {batch} {created_at!r} {key}"
+    return int.from_bytes(hashlib.blake2b(row.encode(), digest_size=8).digest())
 
 
 def event_of(row: Any) -> Event:

@@ -37,10 +37,10 @@ class EventFilter:
 
 
 class Report:
-    """A project as one reading of the database sees it."""
+    """A project as one reading of the database sees it; one that was `begun` is read to its end, deleted or not."""
 
-    def __init__(self, connection: Connection, project_id: str) -> None:
-        row = projects.get(connection, project_id)
+    def __init__(self, connection: Connection, project_id: str, *, begun: bool = False) -> None:
+        row = (projects.get_even_deleted if begun else projects.get)(connection, project_id)
         if row is None:
             raise NotFound("there is no such project")
         self._connection, self._id = connection, project_id
@@ -170,11 +170,22 @@ class Report:
 
 
 def export(database: Database, project_id: str, form: str, *, history: bool, data: bool = False) -> Iterator[bytes]:
-    """Lines of jsonl or csv, page by page. Every page is a reading of its own: who stops reading holds nothing up."""
+    """Lines of jsonl or csv, page by page. Every page is a reading of its own: who stops reading holds nothing up.
+
+    A project that is gone is known at once, before anything was sent; one that goes later is sent whole.
+    """
     names = HISTORY_FIELDS if history else (*EXPORT_FIELDS, "data") if data else EXPORT_FIELDS
+    with database.read() as connection:
+        report = Report(connection, project_id)
+        ledger = None if history else report.ledger()
+    pages = _history(database, project_id) if ledger is None else _labels(database, project_id, ledger)
+    return _lines(pages, form, names)
+
+
+def _lines(pages: Iterator[list[dict[str, Any]]], form: str, names: Sequence[str]) -> Iterator[bytes]:
     if form == "csv":
         yield _as_csv([dict(zip(names, names, strict=True))], names)
-    for page in _history(database, project_id) if history else _labels(database, project_id):
+    for page in pages:
         yield _as_csv(page, names) if form == "csv" else _as_jsonl(page, names)
 
 
@@ -183,18 +194,17 @@ def _history(database: Database, project_id: str) -> Iterator[list[dict[str, Any
     page: list[dict[str, Any]] = [{"sequence": 0}]
     while page:
         with database.read() as connection:
-            page = Report(connection, project_id).history(page[-1]["sequence"], items.CHUNK)
+            page = Report(connection, project_id, begun=True).history(page[-1]["sequence"], items.CHUNK)
         yield page
 
 
-def _labels(database: Database, project_id: str) -> Iterator[list[dict[str, Any]]]:
+def _labels(database: Database, project_id: str, ledger: Ledger) -> Iterator[list[dict[str, Any]]]:
     """Every item that somebody answered on, as all answers stood at the beginning."""
-    with database.read() as connection:
-        ledger = Report(connection, project_id).ledger()
     numbers = sorted(item for item, answers in ledger.standings.items() if answers)
     for first in range(0, len(numbers), items.CHUNK):
         with database.read() as connection:
-            page = Report(connection, project_id).some_items(ledger, numbers[first : first + items.CHUNK])
+            report = Report(connection, project_id, begun=True)
+            page = report.some_items(ledger, numbers[first : first + items.CHUNK])
         yield page
 
 

@@ -18,27 +18,41 @@ from core.labelling import TrackRecord
 
 log = logging.getLogger(__name__)
 
-FORMAT = 3
+FORMAT = 4
 OLDEST = {"likelihood": "gaussian", "model": "gp", "n_trees": 10, "leaf_size": 500}
 
 
 def restore_model(project: Project, folder: Path) -> None:
-    """Give the project its learner back; its rows must have been read."""
+    """Give the project its learner back, or bring the one that it has up to date; its rows must have been read."""
     training = last_training(project)
+    mine = project.learner if _still_fits(project, training) else None
     project.training_id = training.id if training else 0
     project.trained_labels = training.report["labels"] if training else 0
     if not project.keys:
+        project.learner = None
         return
     try:
-        learner = _from_snapshot(project, path_of(project, folder)) or build(project, training)
+        learner = mine or _from_snapshot(project, path_of(project, folder)) or build(project, training)
         for start, stop in batches(project, len(learner)):
             learner.add_items(project.table(start, stop))
         tell(learner, differences(learner, project.all_wanted()))
+        learner.remember(project.foretold())
         project.learner, project.broken = learner, None
         project.made_with = project.model()
     except Exception as error:
         log.exception("the model of project %s could not be restored", project.id)
-        project.broken = f"the model could not be restored ({type(error).__name__})"
+        project.learner, project.broken = None, f"the model could not be restored ({type(error).__name__})"
+
+
+def _still_fits(project: Project, training: Any) -> bool:
+    """Whether the learner comes from the last training and has the settings and classes of today."""
+    return (
+        project.learner is not None
+        and len(project.learner) <= len(project.keys)
+        and project.training_id == (training.id if training else 0)
+        and not project.is_outdated
+        and project.learner.nodes == project.classes.nodes()
+    )
 
 
 def build(project: Project, training: Any) -> OnlineLearner:
@@ -107,6 +121,9 @@ def take_snapshot(project: Project) -> dict[str, np.ndarray[Any, Any]] | None:
     return {
         **project.learner.state(refit=False),
         "format": np.array(FORMAT),
+        "project": np.array(project.id),
+        "n_items": np.array(len(project.learner)),
+        "items_checksum": np.array(project.checksums[len(project.learner) - 1], dtype=np.uint64),
         "training_id": np.array(project.training_id),
         "model": np.array(repr(sorted(project.made_with.items()))),
         "class_numbers": _class_numbers(project),
@@ -130,14 +147,11 @@ def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
         return None  # the cluster reads the items itself
     try:
         arrays = project.arrays.read(path)
-        fits = (
-            int(arrays["format"]) == FORMAT
-            and int(arrays["training_id"]) == project.training_id
-            and str(arrays["model"]) == repr(sorted(project.model().items()))
-            and np.array_equal(arrays["class_numbers"], _class_numbers(project))
-            and len(arrays["classes"]) == len(project.classes.names)
-        )
-        if not fits:
+        other = _differs(project, arrays)
+        if other is not None:
+            log.warning(
+                "the snapshot of project %s is of another %s; the model is built from the log", project.id, other
+            )
             return None
         nodes = project.classes.nodes()  # names may be other ones by now
         arrays["classes"] = np.array(nodes.given, dtype=np.str_)
@@ -148,7 +162,22 @@ def _from_snapshot(project: Project, path: Path) -> OnlineLearner | None:
     except Exception:
         log.warning("the snapshot of project %s cannot be used; the model is built from the log", project.id)
         return None
-    return learner if len(learner) <= len(project.keys) else None
+    return learner
+
+
+def _differs(project: Project, arrays: dict[str, np.ndarray[Any, Any]]) -> str | None:
+    """What of a snapshot is not as in the project, if anything."""
+    n_items, checksums = int(arrays["n_items"]), project.checksums
+    expected = {
+        "format": int(arrays["format"]) == FORMAT,
+        "project": str(arrays["project"]) == project.id,
+        "training": int(arrays["training_id"]) == project.training_id,
+        "model": str(arrays["model"]) == repr(sorted(project.model().items())),
+        "list of items": 0 < n_items <= len(checksums) and int(arrays["items_checksum"]) == checksums[n_items - 1],
+        "list of classes": np.array_equal(arrays["class_numbers"], _class_numbers(project))
+        and len(arrays["classes"]) == len(project.classes.names),
+    }
+    return next((name for name, is_same in expected.items() if not is_same), None)
 
 
 def _class_numbers(project: Project) -> np.ndarray[Any, Any]:

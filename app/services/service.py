@@ -5,22 +5,23 @@ import queue
 import shutil
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.db import jobs, projects
-from app.db.database import Database, DatabaseUnavailable
+from app.db.database import AlreadyOwned, Database, DatabaseUnavailable, OwnershipLost
 from app.db.migrate import is_current, migrate
 from app.services import training
 from app.services.access import Access
 from app.services.clock import now
-from app.services.job_runner import JobRunner, Work
+from app.services.job_runner import JobRunner, Progress, Work
 from app.services.mapped import LargeArrays
 from app.services.media import Media
 from app.services.pool_map import PoolMap
-from app.services.problems import NotFound, Unavailable
+from app.services.problems import NotFound, Problem, Unavailable
 from app.services.project import Project
 from app.services.restoring import path_of, restore_model, take_snapshot, write_snapshot
 from app.services.turns import LATER, Task, Writer
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 
 TRY_AGAIN = 60.0  # seconds after a training that failed
 WATCH_EVERY = 1.0
+KEEP_EVERY = 0.5
+WAIT_FOR_TRAINING = 0.2  # seconds between looks whether the job was cancelled
 
 
 @dataclass
@@ -43,12 +46,33 @@ class Running:
     project: Project
     writer: Writer
     training: str | None = None  # the job
-    imports: int = 0  # that are running
+    imports: int = 0  # that are running; change it with `importing`
     failed_at: float = -TRY_AGAIN
     snapshot_at: float = 0.0
     snapshot_of: int = 0  # version
     pool_map: PoolMap = field(default_factory=PoolMap)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    _one_training: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """No training is begun meanwhile: one follows at the end."""
+        with self.lock:
+            self.imports += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.imports -= 1
+
+    def train(self, progress: Progress, *, tune: bool) -> dict[str, Any]:
+        """Train in the thread of a job, once the training that is going on has ended."""
+        while not self._one_training.acquire(timeout=WAIT_FOR_TRAINING):
+            progress.tell(0, None, "waiting for another training to end")
+        try:
+            return training.train(self.project, self.writer, progress, tune=tune)
+        finally:
+            self._one_training.release()
 
 
 @dataclass
@@ -62,6 +86,19 @@ class TakeSnapshot(Task):
         self.answer = self.project.version, take_snapshot(self.project)
 
 
+@dataclass
+class ReadAgain(Task):
+    """Others may have written: everything is read again, and the model brought up to date."""
+
+    project: Project
+    snapshots: Path
+
+    def choose(self) -> None:
+        """From the database alone."""
+        self.project.reload()
+        restore_model(self.project, self.snapshots)
+
+
 class Service:
     """Start it, ask it for projects, stop it."""
 
@@ -70,20 +107,20 @@ class Service:
         self.settings = settings
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         self.database = Database(settings.database_url)
+        self.jobs = JobRunner(self.database, settings.job_threads)
         try:
             self.database.own(settings.data_dir)
             if not is_current(self.database):
                 migrate(self.database)
-            with self.database.write() as connection:
-                jobs.fail_unfinished(connection, "the service stopped while the job ran", now())
+            self._end_jobs("the service stopped while the job ran")
             for left in self.uploads.glob("*"):  # their jobs have just been given up
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
         except BaseException:
+            self.jobs.stop()
             self.database.close()
             raise
         self.access = Access(self.database)
         self.cluster = _cluster(settings)
-        self.jobs = JobRunner(self.database, settings.job_threads)
         self._running: dict[str, Running] = {}
         self._due: queue.SimpleQueue[Running | None] = queue.SimpleQueue()
         self._loading = threading.Lock()
@@ -94,6 +131,7 @@ class Service:
             self._to_restore = projects.every_id(connection)
         self._restorer = threading.Thread(target=self._restore_all, name="restorer", daemon=True)
         self._watcher = threading.Thread(target=self._watch, name="watcher", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_owning, name="keeper", daemon=True)
 
     @property
     def snapshots(self) -> Path:
@@ -128,13 +166,14 @@ class Service:
     def check_database(self) -> None:
         """Raise DatabaseUnavailable unless the database answers and its models are ours."""
         self.database.ping()
-        if not self.database.still_owned():
-            raise DatabaseUnavailable("another process may own the models by now")
+        if not self.database.still_owned() or self.database.is_suspended:
+            raise OwnershipLost("another process may own the models by now")
 
     def start(self) -> None:
         """Restore the models, and look after them."""
         self._restorer.start()
         self._watcher.start()
+        self._keeper.start()
 
     def stop(self) -> None:
         """Finish what was begun, leave snapshots, let go."""
@@ -142,6 +181,7 @@ class Service:
         self._due.put(None)  # the watcher need not wait
         self._restorer.join()
         self._watcher.join()
+        self._keeper.join()
         self.jobs.stop()
         for running in list(self._running.values()):
             running.writer.stop()
@@ -164,7 +204,10 @@ class Service:
                 raise NotFound("there is no such project")
         if not self.is_ready:
             raise Unavailable("the service is starting; models are being restored", retry_after=2)
-        return self.open(project_id)
+        try:
+            return self.open(project_id)
+        except LookupError as error:  # deleted in the meantime
+            raise NotFound("there is no such project") from error
 
     def every_running(self) -> list[Running]:
         """All projects in memory."""
@@ -172,11 +215,18 @@ class Service:
 
     def forget(self, project_id: str) -> None:
         """A project was deleted: only the database keeps anything of it."""
-        running = self._running.pop(project_id, None)
+        running = self._drop(project_id)
         if running is not None:
-            running.writer.stop()
             path_of(running.project, self.snapshots).unlink(missing_ok=True)
         self.media.remove(project_id)
+
+    def _drop(self, project_id: str) -> Running | None:
+        """Take a project out of memory, also one that is being opened."""
+        with self._loading:
+            running = self._running.pop(project_id, None)
+        if running is not None:
+            running.writer.stop()
+        return running
 
     def look_after(self, running: Running) -> None:
         """Train where that is due; costs nothing where it is not."""
@@ -197,7 +247,7 @@ class Service:
     def _training(self, running: Running, tune: bool) -> Work:
         def work(progress: Any) -> dict[str, Any]:
             try:
-                return training.train(running.project, running.writer, progress, tune=tune)
+                return running.train(progress, tune=tune)
             except BaseException:
                 running.failed_at = time.monotonic()
                 raise
@@ -236,6 +286,46 @@ class Service:
                     break
             self.restored += 1
         self._all_restored = True
+
+    def _keep_owning(self) -> None:
+        """A lost connection to the database may have let another process own it: take it back as soon as we can."""
+        problem = ""
+        while not self.stopping.wait(KEEP_EVERY):
+            try:
+                if not self.database.still_owned():
+                    self.database.own_again()
+                if self.database.is_suspended:
+                    self._read_all_again()
+                    self.database.resume()
+                    log.warning("the database is owned again, and everything was read again")
+                    self._end_jobs("the server that ran the job has lost the database")
+                problem = ""
+            except Exception as error:
+                if str(error) != problem:  # once, not twice a second
+                    problem = str(error)
+                    expected = isinstance(error, AlreadyOwned | DatabaseUnavailable)
+                    log.warning("the database is not owned: %s", error, exc_info=not expected)
+
+    def _read_all_again(self) -> None:
+        """What the projects in memory are by now; a writer that still works on what it knew before ends that first."""
+        with self._loading:  # who opens a project from now on reads what is there now
+            found = self.every_running()
+        reading = [(one, one.writer.submit(ReadAgain(one.project, self.snapshots))) for one in found]
+        for running, future in reading:
+            try:
+                future.result()
+            except (DatabaseUnavailable, Problem):
+                raise
+            except LookupError:  # deleted by somebody else
+                self.forget(running.project.id)
+            except Exception:
+                log.exception("project %s could not be read again", running.project.id)
+                self._drop(running.project.id)  # who needs it opens it again
+
+    def _end_jobs(self, message: str) -> None:
+        """Jobs that nobody works on any more."""
+        with self.database.write() as connection:
+            jobs.fail_unfinished(connection, message, now(), but=self.jobs.unfinished)
 
     def _watch(self) -> None:
         """Trainings that are due, and snapshots of what has changed, when there is time."""

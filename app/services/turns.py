@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from app.db.database import Database, DatabaseUnavailable
 from app.failpoints import failpoint
-from app.services.problems import Problem, TooMany, Unavailable
+from app.services.problems import Problem, TooMany, Unavailable, without_database
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +89,9 @@ class Owner(Protocol):
 
     def before_turn(self) -> None:
         """Nothing of this turn has happened yet."""
+
+    def read_again(self, connection: Connection) -> None:
+        """A task was taken back: what is in memory is to be what this connection sees."""
 
     def learn_answers(self) -> None:
         """All answers of this turn are recorded."""
@@ -186,11 +189,7 @@ class Writer:
         try:
             with self._database.write() as connection:
                 for job in jobs:
-                    try:
-                        with connection.begin_nested():
-                            job.task.record(connection)
-                    except Problem as problem:
-                        job.failed = problem
+                    self._record_one(job, connection)
                 failpoint("after-insert")
                 begun = time.perf_counter()
             self.commit_seconds = time.perf_counter() - begun
@@ -202,22 +201,47 @@ class Writer:
             return False
         return True
 
+    def _record_one(self, job: _Job, connection: Connection) -> None:
+        """What a task wrote before it failed is taken back, and what it changed in memory is read again."""
+        try:
+            with self._database.part(connection):
+                job.task.record(connection)
+        except DatabaseUnavailable:
+            raise
+        except Problem as problem:  # raised before anything was changed
+            job.failed = problem
+        except Exception as error:
+            log.exception("a task failed")
+            job.failed = error
+            self._project.read_again(connection)
+
     def _settle(self, jobs: list[_Job]) -> bool:
+        """Whether all of it was written."""
         if not jobs:
             return True
         try:
             with self._database.write() as connection:
                 for job in jobs:
-                    job.task.settle(connection)
+                    self._settle_one(job, connection)
         except DatabaseUnavailable as error:
             log.error("leases could not be written: %s", error)
             for job in jobs:
                 job.attempt(job.task.unsettled)
             return False
-        return True
+        return all(job.failed is None for job in jobs)
+
+    def _settle_one(self, job: _Job, connection: Connection) -> None:
+        try:
+            with self._database.part(connection):
+                job.task.settle(connection)
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:
+            log.exception("a task failed")
+            job.failed = error
 
 
 def _as_problem(error: Exception) -> Exception:
     if isinstance(error, DatabaseUnavailable):
-        return Unavailable("the database does not answer", retry_after=5)
+        return without_database(error)
     return error

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from app.api.context import service_of
-from app.services.problems import DatabaseUnavailable
+from app.services.problems import DatabaseUnavailable, OwnershipLost
 
 routes = APIRouter(tags=["health"])
 
@@ -26,6 +26,8 @@ async def ready(request: Request) -> JSONResponse:
     state: dict[str, Any] = {"status": "ready", "restored": service.restored, "projects": service.n_to_restore}
     try:
         await run_in_threadpool(service.check_database)
+    except OwnershipLost:
+        state["status"] = "another server may own the database"
     except DatabaseUnavailable:
         state["status"] = "the database does not answer"
     if service.stopping.is_set():

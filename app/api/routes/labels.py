@@ -63,7 +63,7 @@ async def export_labels(
     """All labels, as a stream."""
     if history and data:
         raise Invalid("the data of items comes with the labels of today: ask for history or for data")
-    lines = export(at.service.database, at.project.id, format, history=history, data=data)
+    lines = await at.in_thread(export, at.service.database, at.project.id, format, history=history, data=data)
     return StreamingResponse(lines, media_type=MEDIA[format])
 
 

@@ -3,6 +3,7 @@
 from sqlalchemy import func, insert, select, text
 
 from app.db import encoders
+from app.db.postgresql import OWNER_KEY
 from app.db.tables import events, projects
 
 
@@ -43,3 +44,9 @@ def kill_sessions(database, which):
     with database.read() as connection:
         sessions = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND "
         return connection.execute(text(sessions + which)).all()
+
+
+def end_ownership(database):
+    """As if the server had lost its owner: only the session that holds the lock ends."""
+    lock = f"locktype = 'advisory' AND objid = {OWNER_KEY & 0xFFFFFFFF}"
+    return kill_sessions(database, f"pid IN (SELECT pid FROM pg_locks WHERE {lock})")

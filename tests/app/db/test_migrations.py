@@ -6,7 +6,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import CheckConstraint, delete, inspect, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from app.db import encoders
+from app.db import encoders, jobs
 from app.db.database import Database
 from app.db.migrate import current_revision, downgrade, is_current, migrate
 from app.db.projects import add_class, all_classes
@@ -44,7 +44,7 @@ def test_up_down_up_with_data(database_url):
     assert not is_current(database)
     for _ in range(2):
         migrate(database)
-        assert current_revision(database) == "0004"
+        assert current_revision(database) == "0006"
         assert is_current(database)
         with database.write() as connection:
             assert count(connection, events) == 0
@@ -58,6 +58,21 @@ def test_up_down_up_with_data(database_url):
         with database.read() as connection:
             assert inspect(connection).get_table_names() == ["alembic_version"]
     database.close()
+
+
+def test_jobs_count_more_than_fits_an_older_column(database):
+    read = 5 * 2**30
+    with database.write() as connection:
+        add_project(connection)
+        jobs.add(connection, "j", "p", "import", 1.0)
+        jobs.change(connection, "j", done=read, total=2 * read)
+    with database.read() as connection:
+        row = jobs.get(connection, "p", "j")
+    assert (row.done, row.total) == (read, 2 * read)
+    downgrade(database, "0004")
+    migrate(database)
+    with database.read() as connection:
+        assert jobs.get(connection, "p", "j").done > 0
 
 
 def test_trees_come_and_go_while_classes_stay(database):

@@ -1,3 +1,5 @@
+import os
+import socket
 import subprocess
 import threading
 import time
@@ -6,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select, update
 
-from app.db.database import AlreadyOwned
+from app.db.database import AlreadyOwned, Database, DatabaseUnavailable, OwnershipLost
 from app.db.tables import projects
 from tests.app.db.processes import READ, WRITE, command, owner
-from tests.app.db.rows import add_project, kill_sessions
+from tests.app.db.rows import add_project, count, end_ownership, kill_sessions
 
 
 def test_a_second_owner_is_refused_and_takes_over_after_a_kill(database, database_url, tmp_path):
@@ -48,6 +50,77 @@ def test_an_owner_notices_that_its_connection_is_lost(postgresql_database, tmp_p
     assert not postgresql_database.still_owned()
     own_within(postgresql_database, tmp_path, seconds=5)
     assert postgresql_database.still_owned()
+
+
+@pytest.fixture
+def rival(postgresql_url, tmp_path):
+    """Another process's database, which may own it when nobody does."""
+    (tmp_path / "rival").mkdir()
+    rival = Database(postgresql_url)
+    yield rival
+    rival.close()
+
+
+def test_who_lost_the_database_within_a_transaction_cannot_commit(postgresql_database, rival, tmp_path):
+    postgresql_database.own(tmp_path)
+
+    def write_too_late():
+        with postgresql_database.write() as connection:
+            add_project(connection)
+            end_ownership(rival)
+            own_within(rival, tmp_path / "rival", seconds=5)
+
+    with pytest.raises(DatabaseUnavailable):
+        write_too_late()
+    with pytest.raises(OwnershipLost), postgresql_database.write() as connection:
+        add_project(connection)
+    with rival.write() as connection:
+        assert count(connection, projects) == 0
+        add_project(connection, "q")
+    assert not postgresql_database.still_owned()
+
+
+def test_who_lost_the_database_writes_again_when_it_has_read_what_others_wrote(postgresql_database, rival, tmp_path):
+    postgresql_database.own(tmp_path)
+    end_ownership(rival)
+    own_within(rival, tmp_path / "rival", seconds=5)
+    assert not postgresql_database.still_owned()
+    with pytest.raises(AlreadyOwned, match="already serves"):
+        postgresql_database.own_again()
+    rival.disown()
+    own_again_within(postgresql_database, seconds=5)
+    assert postgresql_database.still_owned()
+    with pytest.raises(OwnershipLost), postgresql_database.write() as connection:
+        add_project(connection)
+    postgresql_database.resume()
+    with postgresql_database.write() as connection:
+        add_project(connection)
+
+
+def own_again_within(database, seconds):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return database.own_again()
+        except AlreadyOwned:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
+def test_a_session_that_outlived_its_connection_does_not_keep_the_database(postgresql_database, tmp_path):
+    """A cut cable: we see an end, the server sees nothing and holds the lock for us."""
+    postgresql_database.own(tmp_path)
+    with postgresql_database.write() as connection:
+        own = connection.connection.driver_connection.fileno()
+    cable, (here, there) = os.dup(own), socket.socketpair()
+    there.close()
+    os.dup2(here.fileno(), own)
+    here.close()
+    assert not postgresql_database.still_owned()
+    own_again_within(postgresql_database, seconds=10)
+    assert postgresql_database.still_owned()
+    os.close(cable)
 
 
 def test_an_owner_notices_that_its_lock_file_is_gone(sqlite_database, tmp_path):

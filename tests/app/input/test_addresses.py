@@ -45,6 +45,8 @@ def test_cursors_and_limits(http, project, path):
         response = http.get(f"{path}?cursor={cursor}")
         if response.status_code != 200:  # a cursor behind or before everything is fine
             assert_problem(response, 422)
+    for number in (2**31 - 1, 2**31, 2**32, 10**15 - 1):
+        made(http.get(f"{path}?cursor={number}"))
     for limit in BAD_LIMITS:
         assert_problem(http.get(path, params={"limit": limit}), 422)
     assert made(http.get(f"{path}?unknown={MARKER}&limit=1"))

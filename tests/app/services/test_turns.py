@@ -1,3 +1,6 @@
+import shutil
+from dataclasses import replace
+
 import pytest
 
 from app.services import catalogue
@@ -119,6 +122,54 @@ def test_a_label_that_was_not_written_is_not_learnt(service, monkeypatch):
     assert_as_rebuilt(running)
 
 
+class Surprise(Task):
+    """Does a part of its work, then fails as nobody foresaw."""
+
+    def __init__(self, running, step):
+        self.running, self.step = running, step
+
+    def record(self, connection):
+        if self.step == "record":
+            AddItems(self.running.project, rows(60, 65), 4).record(connection)
+            answers(self.running, "Z", i8="new").record(connection)
+            raise ZeroDivisionError(self.step)
+
+    def learn(self):
+        if self.step == "learn":
+            raise ZeroDivisionError(self.step)
+
+    def choose(self):
+        if self.step == "choose":
+            raise ZeroDivisionError(self.step)
+
+    def settle(self, connection):
+        if self.step == "settle":
+            answers(self.running, "Z", i8="a").record(connection)
+            raise ZeroDivisionError(self.step)
+
+
+@pytest.mark.parametrize("step", ["record", "learn", "choose", "settle"])
+def test_a_task_that_fails_unexpectedly_fails_alone(service, step):
+    running = open_project(service, open_classes=True)
+    before, surprise, after, added, asked = in_one_turn(
+        running,
+        answers(running, "A", i0="a", i1="b"),
+        Surprise(running, step),
+        answers(running, "B", i2="c", i3="a"),
+        AddItems(running.project, rows(40, 45), 4),
+        AskTask(running.project, "C", Ask()),
+    )
+    assert isinstance(surprise, ZeroDivisionError)
+    assert (before["accepted"], after["accepted"], added["added"], len(asked["items"])) == (2, 2, 5, 1)
+    again = running.writer.do(answers(running, "A", i44="b"))
+    assert again["accepted"] == 1
+    project = running.project
+    assert (project.keys[40:], project.numbers["i44"]) == ([f"i{i}" for i in range(40, 45)], 44)
+    assert project.ledger.votes(8) == {}
+    assert project.leases.holders(project.numbers[asked["items"][0]["key"]]) == {"C"}
+    assert_as_rebuilt(running)
+
+
 def test_undo_takes_back_only_what_one_did_oneself(service):
     running = open_project(service)
     for task in (answers(running, "A", i0="a"), answers(running, "A", i1="b")):
@@ -210,3 +261,48 @@ def test_a_snapshot_is_not_taken_for_one_of_other_settings(tmp_path, change):
         assert running.project.is_outdated
     with service_in(tmp_path) as service:
         assert_as_rebuilt(service.open(running.project.id))
+
+
+def test_a_snapshot_is_not_taken_for_one_of_another_project(tmp_path, caplog):
+    """Two projects that have as many items, labels and classes, and the same settings."""
+    with service_in(tmp_path) as service:
+        ids = [open_project(service, n=1).project.id for _ in range(2)]
+        for project_id, new in zip(ids, (rows(1, 40), rows(41, 80)), strict=True):
+            running = service.open(project_id)
+            running.writer.do(
+                AddItems(running.project, [replace(item, key=f"i{i}") for i, item in enumerate(new, 1)], 4)
+            )
+            running.writer.do(answers(running, "A", **{f"i{i}": "abc"[i % 3] for i in range(20)}))
+    one, two = (tmp_path / "snapshots" / f"{project_id}.npz" for project_id in ids)
+    kept = one.rename(tmp_path / "kept")
+    two.rename(one)
+    kept.rename(two)
+    with service_in(tmp_path) as service:
+        for project_id in ids:
+            assert_as_rebuilt(service.open(project_id))
+    assert [record.getMessage() for record in caplog.records if "another project" in record.getMessage()] != []
+
+
+def test_a_snapshot_is_not_taken_for_one_of_other_items(tmp_path, caplog):
+    """A database that was restored from a copy, and got others instead of the items that came after the copy."""
+    with service_in(tmp_path) as service:
+        running = open_project(service, n=30)
+    database = tmp_path / "asknext.db"
+    copy = tmp_path / "copy"
+    shutil.copy(database, copy)
+    with service_in(tmp_path) as service:
+        running = service.open(running.project.id)
+        running.writer.do(AddItems(running.project, rows(30, 40), 4))
+        running.writer.do(answers(running, "A", i0="a", i1="b"))
+    shutil.copy(copy, database)
+    with service_in(tmp_path) as service:
+        project_id = running.project.id
+        snapshot = (tmp_path / "snapshots" / f"{project_id}.npz").read_bytes()
+        running = service.open(project_id)
+        others = [replace(item, key=f"i{i}") for i, item in enumerate(rows(0, 10), 30)]
+        running.writer.do(AddItems(running.project, others, 4))
+        running.writer.do(answers(running, "A", i0="a", i1="b"))
+    (tmp_path / "snapshots" / f"{project_id}.npz").write_bytes(snapshot)
+    with service_in(tmp_path) as service:
+        assert_as_rebuilt(service.open(project_id))
+    assert [record.getMessage() for record in caplog.records if "another list of items" in record.getMessage()] != []
