@@ -261,6 +261,7 @@ class DescribeModel(Task):
             "solver": None,
             "kernel": None,
             "hyperparameters": {},
+            "warnings": [],
             "items": len(project.keys),
             "labelled": len(labels),
             "classes": counts,
@@ -273,4 +274,5 @@ class DescribeModel(Task):
                 "solver": model.solver,
                 "kernel": str(model.choice or model.kernel),
                 "hyperparameters": dict(model.hyperparameters),
+                "warnings": list(model.warnings),
             }

@@ -145,7 +145,7 @@ class Leaf:
         if len(self.members) < LEAST_ROWS or self.pure is not None:
             return
         model = self.build(store, theory)
-        found = tune(model, "loo")
+        found = tune(model, "loo", settings=theory.settings.untuned(model.operator))
         model.reset(found.kernel, found.noise)
         self.kernel, self.noise = found.kernel, found.noise
 
