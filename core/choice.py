@@ -11,6 +11,7 @@ from core._types import Floats, Indices
 from core.evidence import Tuned, leave_one_out, tune
 from core.histograms import reduced
 from core.kernels import Kernel
+from core.linalg import AtBound
 from core.posterior import one_vs_all
 from core.settings import Settings
 
@@ -38,6 +39,7 @@ class Choice:
     kernel: Kernel
     noise: float
     contenders: tuple[Contender, ...]
+    at_bounds: tuple[AtBound, ...] = ()  # of the winner's search
 
     def __str__(self) -> str:
         return told(self.name, "leave-one-out squared error", self.contenders)
@@ -100,7 +102,7 @@ def choose_kernel(
     tried = {name: _try(option, x, labels, n_classes) for name, option in options.items()}
     winner, ranked = judged({name: errors for name, (errors, _) in tried.items()}, incumbent)
     found = tried[winner][1]
-    return Choice(winner, options[winner], found.kernel, found.noise, ranked)
+    return Choice(winner, options[winner], found.kernel, found.noise, ranked, found.at_bounds)
 
 
 def judged(errors: Mapping[str, Floats], incumbent: str | None) -> tuple[str, tuple[Contender, ...]]:

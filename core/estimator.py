@@ -15,7 +15,7 @@ from core.chunks import SpreadChunks, fit_chunks
 from core.drafts import all_or_nothing
 from core.estimator_facts import EstimatorFacts
 from core.estimator_settings import EstimatorSettings
-from core.evidence import CriterionName, Tuned, tune
+from core.evidence import CriterionName, Given, Tuned, tune
 from core.histograms import CodedRows, RawRows, code_rows
 from core.labels import checked_labels, checked_rows, class_names, union_of_labels
 from core.linalg import HistogramOperator, KernelError, Predictor, Query, added_error, kernel_error
@@ -187,13 +187,15 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             return self
         if isinstance(model, SoftmaxClasses) or name == "cv":
             assert isinstance(model, SoftmaxClasses)
-            self.tuned_ = model.tune(weights=self._settings.tune_weights)
+            self.tuned_ = model.tune(weights=self._settings.tune_weights, settings=self._given())
+            self._warn(self.tuned_.at_bounds)
             return self
         before = getattr(self, "tuned_", None)
         simplex = before.simplex if isinstance(before, Tuned) and before.criterion == name else None
         found = tune(
             model,
             name,
+            settings=self._given(),
             weights=self._settings.tune_weights,
             simplex=simplex,
             l1=self._settings.l1,
@@ -201,6 +203,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         )
         model.reset(found.kernel, found.noise)
         self.tuned_ = found
+        self._warn(found.at_bounds)
         return self
 
     @all_or_nothing
@@ -367,7 +370,16 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         )
         self._nodes, self.classes_ = nodes, nodes.classes
         self.__dict__.pop("tuned_", None)
-        return self.tune() if self._settings.tune else self
+        if self._settings.tune:
+            return self.tune()
+        if self._chooser is not None:
+            self._warn(self.choice_.at_bounds)
+        return self
+
+    def _given(self) -> Given:
+        """Kernel and noise as the user set them."""
+        noise = self._settings.noise if self._chooser is None else self._chooser.settings.noise
+        return replace(self._settings, noise=noise).untuned(self._model.operator)
 
     def _nodes_or_error(self) -> NamedTree:
         check_is_fitted(self)

@@ -1,13 +1,17 @@
 """What both estimators share with scikit-learn's; the constructor arguments of GPHIKClassifier."""
 
+import warnings
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from core.drafts import Drafted
 from core.histograms import LevelRule
 from core.kernels import Transform
+from core.linalg import AtBound
 from core.posterior import PosteriorRule
 from core.settings import KernelRule, Likelihood, TuneRule
 
@@ -39,6 +43,11 @@ class HiddenParameters(Drafted, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.kernel == "hik" and not (self.complement or self.split)
         return tags
+
+    def _warn(self, at_bounds: Iterable[AtBound]) -> None:
+        """Of searches that ended at a bound."""
+        for one in at_bounds:
+            warnings.warn(f"{one}; beyond it there may be a better one", ConvergenceWarning, stacklevel=4)
 
 
 class EstimatorSettings(HiddenParameters):

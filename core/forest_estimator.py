@@ -171,6 +171,7 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         if found is not None:
             forest.reset(found.kernel, found.noise)
             self.tuned_ = found
+            self._warn(found.at_bounds)
         if self.own:
             forest.tune_leaves()
         forest.fit()

@@ -202,6 +202,7 @@ class Knowledge:
             self._model_choice,
             self._labelled.votes,
             self._labelled.is_outgrown,
+            self._some_model.warnings,
         )
 
     def _check_item(self, item: int) -> None:

@@ -26,6 +26,7 @@ class Parameters:
 
     `model` is the one in use and `compared_at` the number of labels it was chosen on, where that is left open, too.
     `trees` are those of a forest (see core.forest.tree) and `grown_at` the number of labels they were grown on.
+    `warnings` tell which parameters ended at a bound of their search.
     """
 
     kernel: str | None = None
@@ -35,6 +36,7 @@ class Parameters:
     compared_at: int = 0
     trees: tuple[tuple[tuple[float, ...], ...], ...] = ()
     grown_at: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

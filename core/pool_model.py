@@ -15,7 +15,7 @@ from core.evidence import tune
 from core.forest import LabelledForest
 from core.histograms import Allocate, Chunked, Engine
 from core.labelling import Parameters, nothing
-from core.linalg import HistogramOperator, Operator
+from core.linalg import AtBound, HistogramOperator, Operator
 from core.model_choice import ModelChoice, choose_model, least_labels
 from core.posterior import LabelledPool, LocalParts, Parts, PoolPosterior
 from core.posterior.parts import Checked, Coding
@@ -40,6 +40,7 @@ class PoolModel(Drafted):
     labelled: AnyPool
     compared_at: int = 0  # labels that the model was chosen on, where the settings leave that
     simplex: Floats | None = None  # of the last search
+    warnings: tuple[str, ...] = ()  # of the last training
 
     @classmethod
     def begin(
@@ -90,7 +91,8 @@ class PoolModel(Drafted):
             parts = _coded(reader.coded(x), operator) if far else LocalParts.of(rows)
             model = replace(plain, noise=noises[0]).regression(operator.only(nothing()), nothing(), tree.n_classes)
             labelled = LabelledPool(model, PoolPosterior(model.posterior, parts))
-        return cls(settings, kernel, parameters.decided_at, reader, x.shape[1], labelled, parameters.compared_at)
+        decided_at, compared_at, warnings = parameters.decided_at, parameters.compared_at, parameters.warnings
+        return cls(settings, kernel, decided_at, reader, x.shape[1], labelled, compared_at, warnings=warnings)
 
     def draft(self) -> Self:
         """A twin (see core.drafts)."""
@@ -106,7 +108,7 @@ class PoolModel(Drafted):
     @property
     def parameters(self) -> Parameters:
         """What training found so far."""
-        found = Parameters(self.kernel, self.decided_at, tuple(self.hyperparameters.values()))
+        found = Parameters(self.kernel, self.decided_at, tuple(self.hyperparameters.values()), warnings=self.warnings)
         if self.settings.model == "auto":
             found = replace(found, model=self.model, compared_at=self.compared_at)
         if isinstance(self.labelled, LabelledForest):
@@ -130,21 +132,32 @@ class PoolModel(Drafted):
         labelled = self.labelled
         if len(np.unique(labelled.numbers)) < 2 or len(labelled.numbers) < LEAST_LABELS:
             return False
-        if not isinstance(labelled, LabelledPool):
-            return labelled.tune(self.settings.tune_weights, on_step)
+        at_bounds = self._tune(_plain(self.settings, self.kernel), on_step)
+        if at_bounds is None:
+            return False
+        self.warnings = tuple(map(str, at_bounds))
+        return True
+
+    def _tune(self, plain: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...] | None:
+        labelled = self.labelled
+        if isinstance(labelled, LabelledForest):
+            return labelled.tune(plain, on_step)
+        if isinstance(labelled, LabelledSoftmax):
+            return labelled.tune(plain.tune_weights, on_step, plain.untuned(labelled.model.operator))
         criterion = self.settings.tune
         found = tune(
             labelled.model,
             "loo" if criterion is None or criterion == "cv" else criterion,
-            weights=self.settings.tune_weights,
+            settings=plain.untuned(labelled.operator),
+            weights=plain.tune_weights,
             simplex=self.simplex,
-            l1=self.settings.l1,
-            l2=self.settings.l2,
+            l1=plain.l1,
+            l2=plain.l2,
             on_step=on_step,
         )
         self.simplex = found.simplex
         labelled.reset(found.kernel, found.noise)
-        return True
+        return found.at_bounds
 
     @all_or_nothing
     def renumber(self, renumber: Indices, tree: ClassTree) -> None:
@@ -162,6 +175,7 @@ class PoolModel(Drafted):
             "decided_at": np.array(self.decided_at),
             "width": np.array(self.width),
             "compared_at": np.array(self.compared_at),
+            "warnings": np.array(self.warnings, dtype=np.str_),
         }
 
     @classmethod
@@ -179,7 +193,8 @@ class PoolModel(Drafted):
         else:
             labelled, reader = snapshot.load(plain, state, tree.n_classes, allocate)
         decided_at, width, compared_at = (int(state[name]) for name in ("decided_at", "width", "compared_at"))
-        return cls(settings, kernel, decided_at, reader, width, labelled, compared_at)
+        warnings = tuple(state["warnings"].tolist())
+        return cls(settings, kernel, decided_at, reader, width, labelled, compared_at, warnings=warnings)
 
 
 def chosen(

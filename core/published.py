@@ -107,6 +107,7 @@ class Published:
     model_choice: ModelChoice | None = None  # with model="auto", how it was chosen
     votes: Votes | None = None  # of the trees of a forest: probabilities are their average
     is_outgrown: bool = False  # whether a leaf of a forest has become too large
+    warnings: tuple[str, ...] = ()  # of the last training
 
     def __post_init__(self) -> None:
         for field in fields(self):

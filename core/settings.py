@@ -1,7 +1,7 @@
 """What a user sets, and the model's parts that follow from it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
 from core.checks import check_choice, check_finite, check_not_negative, check_number
-from core.evidence import CriterionName
+from core.evidence import CriterionName, Given
 from core.histograms import (
     Allocate,
     Chunked,
@@ -195,9 +195,23 @@ class Settings:
             return IntersectionKernel(weights, groups, bias, self.transform, float(self.eta))
         if self.kernel == "linear":
             return LinearKernel(weights, groups, bias)
+        return RBFKernel(weights, groups, bias, self._gamma(x))
+
+    def untuned(self, operator: Operator) -> Given:
+        """Kernel and noise as they are set, for the rows of an operator whose kernel may have been tuned."""
+        kernel = operator.kernel
+        weights = np.ones_like(kernel.weights) if self.weights is None else np.array(self.weights, dtype=np.float64)
+        kernel = replace(kernel, weights=weights, bias=float(self.bias))
+        if isinstance(kernel, IntersectionKernel):
+            kernel = replace(kernel, eta=float(self.eta), unit=1.0)
+        if isinstance(kernel, RBFKernel):
+            kernel = replace(kernel, gamma=self._gamma(operator.own(np.arange(len(operator)))), amplitude=1.0)
+        return kernel, float(self.noise)
+
+    def _gamma(self, x: Table) -> float:
         if not isinstance(self.gamma, str):
-            return RBFKernel(weights, groups, bias, float(self.gamma))
-        return RBFKernel(weights, groups, bias, 1.0 / (x.shape[1] * (float(dense(x).var()) or 1.0)))
+            return float(self.gamma)
+        return 1.0 / float(x.shape[1] * (dense(x).var() or 1.0))
 
     def operator(self, x: Table, reader: Reader, allocate: Allocate = np.empty, *, rows: bool = True) -> Operator:
         """Of checked first rows; coded ones are kept in arrays made by `allocate`, or without `rows` not at all."""

@@ -271,6 +271,7 @@ class DescribeModel(Task):
             "solver": None,
             "kernel": None,
             "hyperparameters": {},
+            "warnings": [],
             "items": len(project.keys),
             "labelled": len(labels),
             "classes": counts,
@@ -283,4 +284,5 @@ class DescribeModel(Task):
                 "solver": model.solver,
                 "kernel": str(model.choice or model.kernel),
                 "hyperparameters": dict(model.hyperparameters),
+                "warnings": list(model.warnings),
             }

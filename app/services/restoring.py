@@ -85,7 +85,12 @@ def last_training(project: Project) -> Any:
 def parameters_of(stored: dict[str, Any]) -> Parameters:
     """From what `stored_parameters` gave."""
     theta = stored["theta"]
-    found = Parameters(stored["kernel"], stored["decided_at"], None if theta is None else tuple(theta))
+    found = Parameters(
+        stored["kernel"],
+        stored["decided_at"],
+        None if theta is None else tuple(theta),
+        warnings=tuple(stored.get("warnings", ())),
+    )
     if "forest" not in stored:  # a training from before there were any
         return found
     trees = tuple(tuple(tuple(part) for part in tree) for tree in stored["forest"]["trees"])
@@ -100,6 +105,7 @@ def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> 
         "kernel": parameters.kernel,
         "decided_at": parameters.decided_at,
         "theta": theta,
+        "warnings": list(parameters.warnings),
         "forest": {
             "model": parameters.model,
             "compared_at": parameters.compared_at,

@@ -93,6 +93,7 @@ class PutInPlace(Task):
             if choice is not None:
                 report[name] = str(choice)
         parameters = self.learner.labelling().parameters
+        report["warnings"] = list(parameters.warnings)
         row = {
             "project_id": self.project.id,
             "at_event": self.material.sequence,

@@ -1,5 +1,6 @@
 """Minimising a criterion over positive parameters, in log space."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +12,8 @@ from core.evidence.criteria import Criterion, Evaluation
 from core.kernels import Kernel
 
 WORST = 1e300
-NOISE_BOUNDS = (1e-6, 1e4)
+NOISE_BOUNDS = (1e-6, 1e4)  # in units of the mean of k(x, x)
+AT = 1e-3  # of a bound, in logarithms: where the search stopped
 STEP = 0.7  # first step of a cold simplex: a factor of two
 WARM_STEP = 0.06  # least size of a simplex that starts from the last one: more where the bottom has moved
 
@@ -30,7 +32,7 @@ WARM = Stop(2, 5e-3)  # what was good enough moves only where that pays
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Which of the parameters (kernel theta, then noise) may move, and where they are."""
+    """Which of the parameters (kernel theta, then noise) may move, and where they are, in units of the data."""
 
     kernel: Kernel
     noise: float
@@ -64,6 +66,22 @@ class Setting:
         return np.asarray(by_log[self._places])
 
     @property
+    def at_bounds(self) -> list[tuple[str, float]]:
+        """Names of free parameters that are at a bound, with the bound. A weight may be as small as it likes."""
+        return [
+            (name, float(np.exp(bound)))
+            for name, log, bounds in zip(self.free, self.logs, self.log_bounds, strict=True)
+            for side, bound in enumerate(bounds)
+            if abs(log - bound) < AT and (side or not name.startswith("weight"))
+        ]
+
+    def is_near(self, other: "Setting") -> bool:
+        """Whether both are within a step of each other, in all parameters."""
+        a, b = (np.append(setting.kernel.theta, setting.noise) for setting in (self, other))
+        both = (a > 0.0) & (b > 0.0)
+        return bool(((a > 0.0) == (b > 0.0)).all() and np.all(np.abs(np.log(a[both] / b[both])) < STEP))
+
+    @property
     def _bounds(self) -> Floats:
         return np.vstack([self.kernel.bounds, NOISE_BOUNDS])
 
@@ -79,15 +97,23 @@ class Found:
 
     setting: Setting
     evaluation: Evaluation
+    value: float  # of the criterion, penalties included
     evaluations: int
     simplex: Floats | None = None  # where the next search may start
 
 
 def simplex_search(
-    criterion: Criterion, start: Setting, simplex: Floats | None = None, tolerance: float = 0.05
+    criterion: Criterion,
+    start: Setting,
+    simplex: Floats | None = None,
+    tolerance: float = 0.05,
+    on_step: Callable[[], object] = lambda: None,
 ) -> Found:
-    """Nelder-Mead, from the last simplex if there is one: few parameters, no gradient, warm starts."""
-    best = _Best(criterion, start, stop=WARM if simplex is not None else COLD)
+    """Nelder-Mead, from the last simplex if there is one: few parameters, no gradient, warm starts.
+
+    `on_step` is called before each evaluation; what it raises ends the search.
+    """
+    best = _Best(criterion, start, on_step, stop=WARM if simplex is not None else COLD)
     centre = start.logs
     if simplex is None:
         simplex = np.vstack([centre, centre + STEP * np.eye(len(centre))])
@@ -104,10 +130,16 @@ def simplex_search(
 
 
 def gradient_search(
-    criterion: Criterion, start: Setting, *, l1: float = 0.0, l2: float = 0.0, max_rounds: int = 100
+    criterion: Criterion,
+    start: Setting,
+    *,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    max_rounds: int = 100,
+    on_step: Callable[[], object] = lambda: None,
 ) -> Found:
     """L-BFGS on the logarithms, with l1 |weights|_1 + l2 |weights|_2^2 added (paper 003, section 6)."""
-    best = _Best(criterion, start, l1, l2)
+    best = _Best(criterion, start, on_step, l1, l2)
     minimize(
         best.value_and_gradient,
         start.logs,
@@ -127,9 +159,15 @@ class _Best:
     """Counts evaluations and remembers the best one: a search may end elsewhere."""
 
     def __init__(
-        self, criterion: Criterion, start: Setting, l1: float = 0.0, l2: float = 0.0, stop: "Stop | None" = None
+        self,
+        criterion: Criterion,
+        start: Setting,
+        on_step: Callable[[], object],
+        l1: float = 0.0,
+        l2: float = 0.0,
+        stop: "Stop | None" = None,
     ) -> None:
-        self._criterion, self._start = criterion, start
+        self._criterion, self._start, self._on_step = criterion, start, on_step
         self._l1, self._l2 = l1, l2
         self._stop = stop
         self._count = self._gained_at = 0
@@ -166,9 +204,10 @@ class _Best:
         if self._kept is None:
             raise ValueError("no setting of the hyperparameters gives a finite kernel: scale the features")
         setting, evaluation = self._kept
-        return Found(setting, evaluation, self._count, simplex)
+        return Found(setting, evaluation, self._lowest, self._count, simplex)
 
     def _evaluate(self, logs: Floats, *, gradient: bool) -> tuple[float, Setting, Evaluation]:
+        self._on_step()
         self._count += 1
         setting = self._start.at(logs)
         try:

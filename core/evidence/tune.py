@@ -1,7 +1,7 @@
 """Hyperparameters that find themselves."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +10,13 @@ from core.evidence.bound import BoundCriterion
 from core.evidence.criteria import Criterion, CriterionName, Evaluation
 from core.evidence.dual import DualCriterion
 from core.evidence.levels import LevelCriterion
-from core.evidence.search import Setting, gradient_search, simplex_search
+from core.evidence.search import Found, Setting, gradient_search, simplex_search
 from core.kernels import Kernel, RBFKernel
-from core.linalg import HistogramOperator
+from core.linalg import AtBound, HistogramOperator, Units
 from core.posterior import LabelRegression, one_vs_all
+
+Given = tuple[Kernel, float]
+"""A kernel and a noise."""
 
 SAMPLE_ROWS = 2000  # of a system that cannot be factored, for criteria that must be
 
@@ -28,6 +31,7 @@ class Tuned:
     value: float
     evaluations: int
     simplex: Floats | None  # for the next, warm search
+    at_bounds: tuple[AtBound, ...] = ()  # parameters that may be better beyond
 
 
 def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
@@ -55,10 +59,12 @@ def _sampled(model: LabelRegression, name: CriterionName) -> Criterion:
     return DualCriterion(model.operator.only(rows), targets, model.noise_shape()[rows], name)
 
 
-def _telling(criterion: Criterion, on_step: Callable[[], object]) -> Criterion:
+def in_units(criterion: Criterion, units: Units) -> Criterion:
+    """The criterion for kernels in units of the data."""
+
     def evaluate(kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:
-        on_step()
-        return criterion(kernel, noise, gradient=gradient)
+        found = criterion(units.true(kernel), noise, gradient=gradient)
+        return found if found.by_theta is None else replace(found, by_theta=units.pull_back(kernel, found.by_theta))
 
     return evaluate
 
@@ -75,41 +81,72 @@ def free_parameters(kernel: Kernel, *, weights: bool) -> tuple[str, ...]:
     return tuple(names)
 
 
+def starts(units: Units, settings: Given | None, now: Given, free: tuple[str, ...]) -> list[Setting]:
+    """Where searches begin: at the settings, whose numbers are meant in units, and at what an earlier search found."""
+    kernel, noise = settings or now
+    origin = Setting(units.start(kernel), noise, free)
+    if settings is None or (noise == now[1] and np.array_equal(kernel.theta, now[0].theta)):
+        return [origin]
+    last = Setting(*units.plain(*now), free)
+    return [last] if last.is_near(origin) else [last, origin]
+
+
+def bounds_met(units: Units, setting: Setting, amplitude: float) -> tuple[AtBound, ...]:
+    """What ended at a bound, with the values that are used."""
+    kernel, noise = units.true(setting.kernel).scaled(amplitude), setting.noise * amplitude
+    values = dict(zip(setting.names, (*kernel.theta, noise), strict=True))
+    return tuple(AtBound(name, float(values[name]), bound, bound > 1.0) for name, bound in setting.at_bounds)
+
+
 def tune(
     model: LabelRegression,
     name: CriterionName = "loo",
     *,
+    settings: Given | None = None,
     weights: bool = False,
     simplex: Floats | None = None,
     l1: float = 0.0,
     l2: float = 0.0,
     on_step: Callable[[], object] = lambda: None,
 ) -> Tuned:
-    """Search from where the model is, and leave the model as it is.
+    """Search from where the model is and from the settings, take the better end, and leave the model as it is.
 
-    Few parameters are found by a simplex, which may start from that of the last search; weights by L-BFGS. `on_step` is
-    called before each evaluation; what it raises ends the search.
+    `settings` are kernel and noise as they are set; without them the model has them still. Few parameters are found by
+    a simplex, which may start from that of the last search; weights by L-BFGS. `on_step` is called before each
+    evaluation; what it raises ends the search.
     """
-    start = Setting(model.operator.kernel, model.noise, free_parameters(model.operator.kernel, weights=weights))
-    criterion = _telling(criterion_for(model, name), on_step)
+    now = model.operator.kernel, model.noise
+    units = Units.of([model.operator], (settings or now)[0])
+    begins = starts(units, settings, now, free_parameters(now[0], weights=weights))
+    criterion = in_units(criterion_for(model, name), units)
     spent = 0
     if weights:
-        found = gradient_search(criterion, start, l1=l1, l2=l2)
+        ends = [gradient_search(criterion, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
+    elif name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS:
+        # A sample tells roughly where to look, at a small part of the cost.
+        sampled = in_units(_sampled(model, name), units)
+        rough = [simplex_search(sampled, start, on_step=on_step) for start in begins]
+        best, spent = min(rough, key=_value), sum(one.evaluations for one in rough)
+        ends = [simplex_search(criterion, best.setting, best.simplex, on_step=on_step)]
     else:
-        if simplex is None and name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS:
-            # A sample tells roughly where to look, at a small part of the cost.
-            rough = simplex_search(_telling(_sampled(model, name), on_step), start)
-            start, simplex, spent = rough.setting, rough.simplex, rough.evaluations
-        found = simplex_search(criterion, start, simplex)
+        # The last simplex belongs to the last end, which is the first of the starts.
+        pairs = zip(begins, (simplex, None), strict=False)
+        ends = [simplex_search(criterion, *pair, on_step=on_step) for pair in pairs]
+    found, spent = min(ends, key=_value), spent + sum(one.evaluations for one in ends)
     amplitude = found.evaluation.amplitude
     if not (np.isfinite(amplitude) and amplitude > 0.0):
         amplitude = 1.0
     setting = found.setting
     return Tuned(
-        setting.kernel.scaled(amplitude),
+        units.true(setting.kernel).scaled(amplitude),
         setting.noise * amplitude,
         name,
         found.evaluation.value,
-        spent + found.evaluations,
+        spent,
         found.simplex,
+        bounds_met(units, setting, amplitude),
     )
+
+
+def _value(found: Found) -> float:
+    return found.value

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from core._types import Floats, Indices
 from core.drafts import Drafted, all_or_nothing
-from core.evidence import tune
+from core.evidence import Tuned, tune
 from core.forest.forest import groups
 from core.forest.ground import Ground, OverGround, TreeAnswers, Votes
 from core.forest.leaf import LEAST_ROWS
 from core.forest.pool_tree import PoolTree
 from core.forest.tree import NODE_ARRAYS, PlainTree, Tree, grow, tree_rule
-from core.forest.tuning import LeafRows, tune_parts
+from core.forest.tuning import LeafRows, LeavesTuned, tune_parts
 from core.histograms import RawRows
 from core.kernels import Kernel
-from core.linalg import HistogramOperator, Operator, Predictor
+from core.linalg import AtBound, HistogramOperator, Operator, Predictor
 from core.posterior import one_vs_all
 from core.posterior.parts import joined_rows
 from core.settings import Settings
@@ -164,17 +164,24 @@ class LabelledForest(OverGround, Drafted):
         self._see()
 
     @all_or_nothing
-    def tune(self, weights: bool, on_step: Callable[[], object]) -> bool:
-        """Grow trees where there are labels enough, find hyperparameters by leave-one-out, and use them."""
+    def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+        """Grow trees where there are labels enough, find hyperparameters by leave-one-out, and use them.
+
+        Searches start from the settings, too; what ended at a bound.
+        """
+        found: Tuned | LeavesTuned | None
         self._grow()
         if self.is_one_leaf:
-            found = tune(self.trees[0].model(0), "loo", weights=weights, on_step=on_step)
-            self.reset(found.kernel, found.noise)
-        elif (best := tune_parts(self._parts(), self.operator.kernel, self.noise, on_step)) is not None:
-            self.reset(best.kernel, best.noise)
+            model = self.trees[0].model(0)
+            given, weights = settings.untuned(model.operator), settings.tune_weights
+            found = tune(model, "loo", settings=given, weights=weights, on_step=on_step)
         else:
+            found = tune_parts(self._parts(), (self.operator.kernel, self.noise), settings, on_step)
+        if found is None:
             self.refresh()
-        return True
+            return ()
+        self.reset(found.kernel, found.noise)
+        return found.at_bounds
 
     def _grow(self) -> None:
         """Trees for the labels of today."""

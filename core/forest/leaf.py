@@ -146,7 +146,7 @@ class Leaf:
         if len(self.members) < LEAST_ROWS or self.pure is not None:
             return self
         model = self.build(store, theory).draft()
-        found = tune(model, "loo")
+        found = tune(model, "loo", settings=theory.settings.untuned(model.operator))
         model.reset(found.kernel, found.noise)
         return replace(self, kernel=found.kernel, noise=found.noise, model=model, weights=None)
 

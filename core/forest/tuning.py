@@ -8,15 +8,26 @@ from typing import NamedTuple
 import numpy as np
 
 from core._types import Floats, Indices, Table
-from core.evidence import Criterion, DualCriterion, Evaluation, Setting, free_parameters, simplex_search
+from core.evidence import (
+    Criterion,
+    DualCriterion,
+    Evaluation,
+    Given,
+    bounds_met,
+    free_parameters,
+    in_units,
+    simplex_search,
+    starts,
+)
 from core.forest.forest import Forest
 from core.forest.leaf import LEAST_ROWS, Theory
 from core.forest.rows import RowStore
 from core.forest.tree import TreeRule
 from core.kernels import Kernel, RBFKernel
-from core.linalg import Operator
+from core.linalg import AtBound, Operator, Units
 from core.posterior import one_vs_all
 from core.quality import log_loss
+from core.settings import Settings
 
 SAMPLE_ROWS = 4000  # of the leaves that a search looks at
 VALIDATION_ROWS = 20_000  # to choose by, at most
@@ -29,13 +40,11 @@ GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)  # as multiples of where the kernel begins
 class LeavesCriterion:
     """Leave-one-out error over some leaves together, weighted by their rows."""
 
-    def __init__(self, parts: list[tuple[Criterion, int]], on_step: Callable[[], object]) -> None:
+    def __init__(self, parts: list[tuple[Criterion, int]]) -> None:
         self._parts = parts
-        self._on_step = on_step
 
     def __call__(self, kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:  # noqa: ARG002
         """Evaluate; there is no gradient."""
-        self._on_step()
         found = [(part(kernel, noise), rows) for part, rows in self._parts]
         total = sum(rows for _, rows in found)
         return Evaluation(
@@ -53,6 +62,7 @@ class LeavesTuned:
     value: float
     evaluations: int
     rows: int
+    at_bounds: tuple[AtBound, ...] = ()  # parameters that may be better beyond
 
 
 class LeafRows(NamedTuple):
@@ -65,7 +75,8 @@ class LeafRows(NamedTuple):
 
 def tune_shared(forest: Forest, seed: int = 0) -> LeavesTuned | None:
     """Kernel parameters and noise with the least leave-one-out squared error inside (a sample of) the impure leaves."""
-    return tune_parts(_impure_leaves(forest, seed), forest.theory.kernel, forest.theory.noise)
+    theory = forest.theory
+    return tune_parts(_impure_leaves(forest, seed), (theory.kernel, theory.noise), theory.settings)
 
 
 def _impure_leaves(forest: Forest, seed: int) -> Iterator[LeafRows]:
@@ -81,28 +92,35 @@ def _impure_leaves(forest: Forest, seed: int) -> Iterator[LeafRows]:
 
 
 def tune_parts(
-    leaves: Iterable[LeafRows], kernel: Kernel, noise: float, on_step: Callable[[], object] = lambda: None
+    leaves: Iterable[LeafRows], now: Given, settings: Settings, on_step: Callable[[], object] = lambda: None
 ) -> LeavesTuned | None:
-    """The same for the first of these leaves, from this kernel and noise; None without leaves.
+    """The same for the first of these leaves, from this kernel and noise and from the settings; None without leaves.
 
     The amplitude then follows in closed form, as it does for one model (core.evidence).
     """
     parts: list[tuple[Criterion, int]] = []
+    operators: list[Operator] = []
     looked = 0
     for leaf in leaves:
+        operators.append(leaf.operator)
         parts.append((DualCriterion(*leaf, "loo"), len(leaf.factors)))
         looked += len(leaf.factors)
         if looked >= SAMPLE_ROWS:
             break
     if not parts:
         return None
-    start = Setting(kernel, noise, free_parameters(kernel, weights=False))
-    found = simplex_search(LeavesCriterion(parts, on_step), start)
+    largest = max(operators, key=len)
+    origin = settings.untuned(largest)
+    units = Units.of(operators, origin[0])
+    criterion, free = in_units(LeavesCriterion(parts), units), free_parameters(now[0], weights=False)
+    ends = [simplex_search(criterion, start, on_step=on_step) for start in starts(units, origin, now, free)]
+    found = min(ends, key=lambda end: end.value)
     amplitude = found.evaluation.amplitude
     amplitude = amplitude if np.isfinite(amplitude) and amplitude > 0.0 else 1.0
     setting = found.setting
-    kernel, noise = setting.kernel.scaled(amplitude), setting.noise * amplitude
-    return LeavesTuned(kernel, noise, found.evaluation.value, found.evaluations, looked)
+    kernel, noise = units.true(setting.kernel).scaled(amplitude), setting.noise * amplitude
+    spent, at_bounds = sum(end.evaluations for end in ends), bounds_met(units, setting, amplitude)
+    return LeavesTuned(kernel, noise, found.evaluation.value, spent, looked, at_bounds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """What all kernels share: weights for groups of dimensions, a constant term, and a flat vector of parameters."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,15 +35,18 @@ def group_weights(weights: Any, groups: Any, n_dims: int) -> tuple[Floats, Indic
 class Kernel:
     """A kernel over D dimensions. Changing parameters gives a new kernel.
 
-    `theta` holds the parameters as a search sees them, `names` and `bounds` tell what they are and where they may go.
-    A subclass adds its own numbers by naming their fields in `own` with their bounds.
+    `theta` holds the parameters as a search sees them, `names` and `bounds` tell what they are and where they may go,
+    in the units of the data (see core.linalg.Units). A subclass adds its own numbers by naming their fields in `own`.
     """
 
     weights: Floats  # G, one per group
     groups: Indices  # D, the group of each dimension
     bias: float  # variance of the constant term
 
-    own: ClassVar[dict[str, tuple[float, float]]] = {}
+    @property
+    def own(self) -> dict[str, tuple[float, float]]:
+        """Names and bounds of the numbers that a subclass adds."""
+        return {}
 
     @property
     def names(self) -> tuple[str, ...]:

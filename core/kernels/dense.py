@@ -1,7 +1,7 @@
 """Kernels of dense vectors, for the dual posterior."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -45,7 +45,9 @@ class RBFKernel(Kernel):
     gamma: float = 1.0
     amplitude: float = 1.0
 
-    own: ClassVar[dict[str, tuple[float, float]]] = {"gamma": POSITIVE, "amplitude": POSITIVE}
+    @property
+    def own(self) -> dict[str, tuple[float, float]]:
+        return {"gamma": (1e-6, 1e4), "amplitude": POSITIVE}
 
     def scaled(self, factor: float) -> Self:
         return replace(self, amplitude=self.amplitude * factor, bias=self.bias * factor)
@@ -67,6 +69,7 @@ class RBFKernel(Kernel):
     def pull_back(self, x: Floats, gradient: Floats, values: Floats | None = None) -> Floats:
         """Gradient by `theta` of a function whose gradient by K(x, x), which may be known, is given."""
         inner = gradient * ((self.cross(x, x) if values is None else values) - self.bias)
+        x = x - x.mean(axis=0)  # differences stay, and less of them is lost to cancellation
         sides = inner.sum(axis=0) + inner.sum(axis=1)
         squares = sides @ x**2 - 2.0 * np.einsum("nd,nd->d", x, inner @ x)  # sum_ij inner_ij (x_id - x_jd)^2
         by_gamma = -(squares @ self.dim_weights)

@@ -1,12 +1,12 @@
 """Histogram intersection kernels: what acts on level values (paper 000, eq. 4, 7, 8)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from core._types import Dims, Floats
-from core.kernels.base import Kernel
+from core.kernels.base import POSITIVE, Kernel
 
 Transform = Literal["power", "exp"] | None
 
@@ -15,8 +15,9 @@ Transform = Literal["power", "exp"] | None
 class IntersectionKernel(Kernel):
     """k(x, x') = bias + sum_d weight_d min(g(x_d), g(x'_d)).
 
-    g is the identity, x^eta ("power": G-HIK) or (e^(eta x) - 1) / (e^eta - 1) ("exp": EXP-HIK). All of them take 1 to
-    1, so the constant dimension behind the data needs no exception: its weight is the bias.
+    g is the identity, x^eta ("power": G-HIK) or (e^(eta x / unit) - 1) / (e^eta - 1) ("exp": EXP-HIK, which needs to be
+    told how large values are: a search takes the largest one for the unit). The constant dimension behind the data is
+    1 and stays so: its weight is the bias.
 
     >>> kernel = IntersectionKernel(np.ones(1), np.zeros(2, dtype=int), bias=0.5, transform="power", eta=2.0)
     >>> kernel.names, kernel.theta.tolist()
@@ -28,11 +29,15 @@ class IntersectionKernel(Kernel):
     transform: Transform = None
     eta: float = 1.0
 
-    own: ClassVar[dict[str, tuple[float, float]]] = {"eta": (0.05, 20.0)}
+    unit: float = 1.0  # of values under "exp"
+
+    @property
+    def own(self) -> dict[str, tuple[float, float]]:
+        return {"eta": (0.05, 20.0)} | ({"unit": POSITIVE} if self.transform == "exp" else {})
 
     def apply(self, values: Floats, dims: Dims) -> Floats:
         """u = weight_d g(value) for values in these dimensions; D is the constant one."""
-        u = np.append(self.dim_weights, self.bias)[dims] * self._transformed(values)
+        u = np.append(self.dim_weights, self.bias)[dims] * self._base(values, dims)
         if not np.isfinite(u).all():
             first = int(np.argmax(~np.isfinite(u)))
             how = f"with transform={self.transform!r} and eta={self.eta:g}" if self.transform else "times its weight"
@@ -43,30 +48,39 @@ class IntersectionKernel(Kernel):
 
     def pull_back(self, values: Floats, dims: Dims, gradient: Floats) -> Floats:
         """Gradient by `theta` of a function whose gradient by u = apply(values, dims) is given."""
-        base = self._transformed(values)
-        data = dims < len(self.groups)
+        base, data = self._base(values, dims), dims < len(self.groups)
         by_group = np.bincount(self.groups[dims[data]], (gradient * base)[data], minlength=len(self.weights))
         by_bias = float((gradient * base)[~data].sum())
-        by_eta = float((gradient * np.append(self.dim_weights, self.bias)[dims] * self._eta_derivative(values)).sum())
-        return np.array([by_eta, by_bias, *by_group])
+        by_g = gradient[data] * self.dim_weights[dims[data]]
+        own = [float(by_g @ slope) for slope in self._slopes(values[data])]
+        return np.array([*own, by_bias, *by_group])
 
-    def _eta_derivative(self, values: Floats) -> Floats:
+    def _slopes(self, values: Floats) -> list[Floats]:
+        """Derivatives of g by the parameters in `own`."""
         match self.transform:
             case "power":
-                return np.asarray(values**self.eta * np.log(values))
+                return [values**self.eta * np.log(values)]
             case "exp":
-                rise = values / -np.expm1(-self.eta * values) - 1.0 / -np.expm1(-self.eta)
-                return np.asarray(self._transformed(values) * rise)
+                x, g = values / self.unit, self._transformed(values)
+                rise = g * x / -np.expm1(-self.eta * x)
+                return [rise - g / -np.expm1(-self.eta), -rise * self.eta / self.unit]
             case None:
-                return np.zeros_like(values)
+                return [np.zeros_like(values)]
+
+    def _base(self, values: Floats, dims: Dims) -> Floats:
+        """g of values in these dimensions."""
+        if self.transform is None:
+            return values
+        return np.where(dims < len(self.groups), self._transformed(values), values)
 
     def _transformed(self, values: Floats) -> Floats:
         with np.errstate(over="ignore"):
             match self.transform:
                 case "power":
                     return values**self.eta
-                case "exp":  # written so that values up to 1 never overflow, whatever eta
-                    lower = np.expm1(-self.eta * values) / np.expm1(-self.eta)
-                    return np.asarray(np.exp(self.eta * (values - 1.0)) * lower)
+                case "exp":  # written so that values up to the unit never overflow, whatever eta
+                    x = values / self.unit
+                    lower = np.expm1(-self.eta * x) / np.expm1(-self.eta)
+                    return np.asarray(np.exp(self.eta * (x - 1.0)) * lower)
                 case None:
                     return values

@@ -11,9 +11,11 @@ from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
 from core.linalg.linear_operator import LinearOperator, LinearPredictor
 from core.linalg.operator import Operator, Predictor, Query, gram
+from core.linalg.units import AtBound, Units
 
 __all__ = [
     "COARSE_LEVELS",
+    "AtBound",
     "CGResult",
     "CoarsePreconditioner",
     "CodedTable",
@@ -31,6 +33,7 @@ __all__ = [
     "Predictor",
     "Query",
     "StoredOperator",
+    "Units",
     "added_error",
     "block_cg",
     "gram",

@@ -9,15 +9,16 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.kernels import Kernel
-from core.linalg import Operator, Predictor
+from core.linalg import AtBound, Operator, Predictor, Units
 from core.posterior import Posterior
-from core.softmax.cross_validation import BOUNDS, CrossValidation, Search, Tie, TunedPrior, tune_prior
+from core.softmax.cross_validation import BOUNDS, CrossValidation, InUnits, Search, Tie, TunedPrior, tune_prior
 from core.softmax.model import SoftmaxRegression
 from core.softmax.prior import Prior
 from core.softmax.tree import ClassTree
 from core.softmax.uncertainty import centred, laplace_posterior
 
 SAMPLE_ROWS = 4000  # hyperparameters of more rows are found on so many of them
+FEW_ROWS = 1000  # that tell which of two starts leads to the better end
 
 
 class SoftmaxClasses(SoftmaxRegression):
@@ -45,28 +46,67 @@ class SoftmaxClasses(SoftmaxRegression):
         prior = depth_prior(tree, replace(kernel, bias=0.0), kernel.bias, [noise])
         super().__init__(operator, labels, prior, counts=counts)
 
-    def tune(self, *, weights: bool = False) -> TunedPrior:
-        """Find hyperparameters by cross-validation, from where they are, and use them."""
-        found = self.search(weights=weights)
+    def tune(self, *, weights: bool = False, settings: tuple[Kernel, float] | None = None) -> TunedPrior:
+        """Find hyperparameters by cross-validation, and use them."""
+        found = self.search(weights=weights, settings=settings)
         self.reset(found.prior)
         return found
 
     def search(
-        self, *, weights: bool = False, most: float = BOUNDS[1], on_step: Callable[[], object] = lambda: None
+        self,
+        *,
+        weights: bool = False,
+        most: float = BOUNDS[1],
+        settings: tuple[Kernel, float] | None = None,
+        on_step: Callable[[], object] = lambda: None,
     ) -> TunedPrior:
-        """The best hyperparameters by cross-validation, from where they are.
+        """The best hyperparameters by cross-validation, from where they are and from the settings.
 
-        These are the variances (as they are tied, each `most` at most), that of the intercepts, the parameter of a
-        transform or of the RBF kernel, and weights if asked for. `on_step` is called before each evaluation.
+        These are the variances (as they are tied, each `most` at most, in units of the data), that of the intercepts,
+        the parameter of a transform or of the RBF kernel, and weights if asked for. `settings` are kernel and noise as
+        they are set; without them the model has them still. `on_step` is called before each evaluation.
         """
-        kernel, prior = self.prior.kernels[0], self.prior
+        prior, kernel = self.prior, self.prior.kernels[0]
         theta = ["eta"] if getattr(kernel, "transform", None) is not None else []
         theta += [name for name in kernel.names if name == "gamma" or (weights and name.startswith("weight"))]
-        rows = np.unique(np.linspace(0, len(self.labels) - 1, SAMPLE_ROWS).astype(np.int64))
+        units = Units.of([self.operator], None if settings is None else settings[0])
+        begins = self._starts(units, settings)
+        search = replace(Search.of(prior, self._tie, theta=tuple(theta), intercept=prior.intercept > 0.0), most=most)
+        spent = 0
+        if len(begins) > 1 and len(self.labels) > FEW_ROWS:
+            few = self._criterion(units, FEW_ROWS)
+            rough = [tune_prior(few, begin, search, on_step=on_step) for begin in begins]
+            begins, spent = [min(rough, key=_value).prior], sum(one.evaluations for one in rough)
+        criterion = self._criterion(units, SAMPLE_ROWS)
+        ends = [tune_prior(criterion, begin, search, on_step=on_step) for begin in begins]
+        found = min(ends, key=_value)
+        best = _true(units, found.prior)
+        values = dict(zip(search.names(best), np.exp(search.free(best)).tolist(), strict=True))
+        at_bounds = tuple(
+            AtBound(name, values[name], bound, bound > 1.0) for name, bound in search.at_bounds(found.prior)
+        )
+        spent += sum(end.evaluations for end in ends)
+        return replace(found, prior=best, evaluations=spent, at_bounds=at_bounds)
+
+    def _criterion(self, units: Units, most: int) -> InUnits:
+        """By so many rows at most."""
+        rows = np.unique(np.linspace(0, len(self.labels) - 1, most).astype(np.int64))
         sampled = self.operator if len(rows) == len(self.labels) else self.operator.only(rows)
-        criterion = CrossValidation(sampled, self.labels[rows], prior, counts=self.counts[rows])
-        search = Search.of(prior, self._tie, theta=tuple(theta), intercept=prior.intercept > 0.0)
-        return tune_prior(criterion, prior, replace(search, most=most), on_step=on_step)
+        return InUnits(CrossValidation(sampled, self.labels[rows], self.prior, counts=self.counts[rows]), units)
+
+    def _starts(self, units: Units, settings: tuple[Kernel, float] | None) -> list[Prior]:
+        """Priors in units: of what an earlier search found, and of the settings, whose numbers are meant so."""
+        now = self.prior
+        if settings is None:
+            return [replace(now, kernels=(units.start(now.kernels[0]),))]
+        kernel, noise = replace(settings[0], bias=0.0), settings[1]
+        given = depth_prior(self.tree, kernel, settings[0].bias, [noise])
+        origin = replace(given, kernels=(units.start(kernel),))
+        if np.array_equal(_numbers(now), _numbers(given)):
+            return [origin]
+        bare, share = units.plain(now.kernels[0], 1.0)
+        last = replace(now, kernels=(bare,), variances=now.variances / share)
+        return [last] if _are_near(last, origin) else [last, origin]
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -116,6 +156,27 @@ class SoftmaxPosterior:
     @cached_property
     def laplace(self) -> Posterior:
         return laplace_posterior(self.model, self.model._max_memory)
+
+
+def _true(units: Units, prior: Prior) -> Prior:
+    """What a prior in units is for the rows: weights stay as they are, the variances take the units."""
+    kernel, true = prior.kernels[0], units.true(prior.kernels[0])
+    size = units.size(true)
+    return replace(prior, kernels=(replace(true, weights=kernel.weights),), variances=prior.variances / size)
+
+
+def _numbers(prior: Prior) -> Floats:
+    return np.concatenate([prior.variances, prior.kernels[0].theta, [prior.intercept]])
+
+
+def _are_near(a: Prior, b: Prior) -> bool:
+    """Whether a search from one passes the other: all numbers within a factor of two."""
+    one, other = _numbers(a), _numbers(b)
+    return bool(np.all(one <= 2.0 * other) and np.all(other <= 2.0 * one))
+
+
+def _value(found: TunedPrior) -> float:
+    return found.value
 
 
 def depth_prior(tree: ClassTree, kernel: Kernel, bias: float, noises: Sequence[float]) -> Prior:

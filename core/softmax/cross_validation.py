@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from core._types import Floats, Indices
 from core.kernels import Kernel
-from core.linalg import Operator
+from core.linalg import AtBound, Operator, Units
 from core.softmax.curvature import Curvature
 from core.softmax.joint import JointKernel
 from core.softmax.newton import fit
@@ -20,7 +20,8 @@ from core.softmax.targets import Targets
 FOLDS = 5
 TOLERANCE = 1e-4  # of the fits; the system behind the gradient has ten times that
 MAX_STEPS = 2000
-BOUNDS = (1e-4, 1e6)  # of variances
+BOUNDS = (1e-4, 1e6)  # of variances, in units of the data (see core.linalg.Units)
+AT = 1e-3  # of a bound, in logarithms: where a search stopped
 Tie = Literal["shared", "depth", "branch", "node"]
 
 
@@ -73,6 +74,37 @@ class CrossValidation:
         return value, joint.gradient(found.weights, f)
 
 
+class Criterion(Protocol):
+    """A function of a prior, over fixed rows and labels."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        ...
+
+    def __call__(self, prior: Prior, *, gradient: bool = True) -> tuple[float, PriorGradient | None]:
+        """The criterion for this prior, with its gradient if asked for."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class InUnits:
+    """A criterion for priors whose kernels are in units of the data."""
+
+    criterion: Criterion
+    units: Units
+
+    def __len__(self) -> int:
+        return len(self.criterion)
+
+    def __call__(self, prior: Prior, *, gradient: bool = True) -> tuple[float, PriorGradient | None]:
+        true = replace(prior, kernels=tuple(map(self.units.true, prior.kernels)))
+        value, by = self.criterion(true, gradient=gradient)
+        if by is None:
+            return value, None
+        thetas = map(self.units.pull_back, prior.kernels, by.thetas)
+        return value, replace(by, thetas=tuple(thetas))
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """Which numbers of a prior may move, and which of the variances move together."""
@@ -97,12 +129,18 @@ class Search:
         return cls(np.unique(groups[tie], return_inverse=True)[1], theta, len(prior.kernels) == 1, intercept)
 
     def logs(self, prior: Prior) -> Floats:
-        """The free numbers as a search sees them."""
-        sizes, bounds = np.bincount(self.ties), np.exp(self.bounds(prior))
+        """The free numbers as a search sees them: inside their bounds."""
+        bounds = self.bounds(prior)
+        return np.asarray(np.clip(self.free(prior), bounds[:, 0], bounds[:, 1]))
+
+    def free(self, prior: Prior) -> Floats:
+        """Logarithms of the free numbers."""
+        sizes = np.bincount(self.ties)
         parts = [np.exp(np.bincount(self.ties, np.log(prior.variances)) / sizes)]
         parts += [kernel.theta[self._places(kernel)] for kernel in self._kernels(prior)]
         parts += [np.array([prior.intercept])] * self.intercept + [np.array([prior.noise])] * self.noise
-        return np.asarray(np.log(np.clip(np.concatenate(parts), bounds[:, 0], bounds[:, 1])))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.concatenate(parts)))
 
     def at(self, prior: Prior, logs: Floats) -> Prior:
         """The prior with these free numbers."""
@@ -127,6 +165,22 @@ class Search:
         free = int(self.ties.max()) + 1
         bounds = np.vstack([[(BOUNDS[0], self.most)] * free, *kernels, *[[BOUNDS]] * (self.intercept + self.noise)])
         return np.asarray(np.log(bounds))
+
+    def names(self, prior: Prior) -> list[str]:
+        """Of the free numbers."""
+        groups, own = int(self.ties.max()) + 1, self._kernels(prior)
+        variances = ["variance"] if groups == 1 else [f"variance[{group}]" for group in range(groups)]
+        return [*variances, *self.theta * len(own), *["intercept"] * self.intercept, *["noise"] * self.noise]
+
+    def at_bounds(self, prior: Prior) -> list[tuple[str, float]]:
+        """What is at a bound, with the bound; weights and the intercept may be as small as they like."""
+        small = ("weight", "intercept", "noise")
+        return [
+            (name, float(np.exp(bound)))
+            for name, log, bounds in zip(self.names(prior), self.logs(prior), self.bounds(prior), strict=True)
+            for side, bound in enumerate(bounds)
+            if abs(log - bound) < AT and (side or not name.startswith(small))
+        ]
 
     def gradient(self, prior: Prior, by: PriorGradient) -> Floats:
         """By the free logarithms."""
@@ -155,10 +209,11 @@ class TunedPrior:
     value: float  # mean -log probability of a row's label, cross-validated
     evaluations: int
     criterion: str = "cv"
+    at_bounds: tuple[AtBound, ...] = ()  # numbers that may be better beyond
 
 
 def tune_prior(
-    criterion: CrossValidation,
+    criterion: Criterion,
     start: Prior,
     search: Search,
     *,

@@ -11,7 +11,7 @@ from core._types import Floats, Indices
 from core.drafts import Drafted, all_or_nothing
 from core.histograms import CodedRows
 from core.kernels import Kernel, LinearKernel
-from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
+from core.linalg import AtBound, DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
 from core.posterior import LabelledPool, LabelRegression, LocalParts, Part, PoolPosterior
 from core.softmax.classes import SoftmaxClasses, depth_prior
 from core.softmax.prior import Prior
@@ -174,20 +174,23 @@ class LabelledSoftmax(Drafted):
         self.see()
 
     @all_or_nothing
-    def tune(self, weights: bool, on_step: Callable[[], object]) -> bool:
-        """Find hyperparameters and use them; False if there is too little to learn them from."""
+    def tune(
+        self, weights: bool, on_step: Callable[[], object], settings: tuple[Kernel, float] | None = None
+    ) -> tuple[AtBound, ...] | None:
+        """Find hyperparameters and use them; what ended at a bound, or None if there is too little to learn from.
+
+        `settings` are kernel and noise as they are set, from which a search starts, too.
+        """
         certain = self.numbers[self.numbers < self.model.n_classes]
         if len(np.unique(certain)) < 2:
-            return False
-        operator = self.model.operator
-        swing = float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
-        most = MOST_VARIANCE / swing if swing > 0.0 else 1.0
-        prior = self.model.search(weights=weights, most=most, on_step=on_step).prior
+            return None
+        found = self.model.search(weights=weights, most=MOST_VARIANCE, settings=settings, on_step=on_step)
+        prior = found.prior
         depth = prior.tree.depth
         variances = [float(prior.variances[depth == d][0]) for d in range(1, int(depth.max()) + 1)]
         kernel = replace(prior.kernels[0], bias=prior.intercept / variances[0])
         self.reset(kernel, [1.0 / variance for variance in variances])
-        return True
+        return found.at_bounds
 
     @all_or_nothing
     def reset(self, kernel: Kernel, noises: Sequence[float]) -> None:

@@ -108,6 +108,7 @@ class ModelAnswer(BaseModel):
     solver: str | None
     kernel: str | None = Field(description="its name, and how it was chosen if that was left to the service")
     hyperparameters: dict[str, float]
+    warnings: list[str] = Field(description="parameters whose search ended at a bound, beyond which may be better ones")
     items: int
     labelled: int
     classes: dict[str, int] = Field(description="labels of each class")

@@ -30,6 +30,7 @@ export async function trainingSection(place, page, signal) {
       ["Kernel", model.kernel ?? "none yet"],
       ["Solver", model.solver ?? "none yet"],
       ...Object.entries(model.hyperparameters).map(([name, value]) => [capital(name), brief(value)]),
+      ...model.warnings.map((warning) => ["Warning", capital(warning)]),
       ["Labels", `${count(model.labelled)} of ${count(model.items)} items`],
     ];
     facts.replaceChildren(...pairs.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
