@@ -27,10 +27,10 @@ class Task:
     """What the writer does for a caller, in steps that it takes for all tasks of a turn together.
 
     `prepare` computes what the others need, since `record` and `settle` keep the whole database from everybody else:
-    nothing is computed there. `record` writes what must not be lost; it may change what the project holds in memory, since that is read again
-    from the database when the commit fails. `learn` changes the model; then it learns the answers of all tasks at once.
-    `choose` looks at the model that has learnt everything, and `settle` writes what may be lost. The caller gets
-    `answer`.
+    nothing is computed there. `record` writes what must not be lost; it may change what the project holds in memory,
+    since that is read again from the database when the commit fails. `learn` changes the model; then it learns the
+    answers of all tasks at once. `choose` looks at the model that has learnt everything, and `settle` writes what may
+    be lost. The caller gets `answer`.
     """
 
     answer: Any = None
