@@ -26,6 +26,17 @@ class ServiceSettings(BaseSettings):
     demo: bool = Field(False, description="make a small project to try, if there is none (`make serve` does)")
     max_body: int = Field(8 * 2**20, ge=1024, description="bytes of a JSON body")
     max_upload: int = Field(4 * 2**30, ge=1024, description="bytes of an uploaded file")
+    max_columns: int = Field(2**20, ge=1, le=10_000_000, description="columns of a project's features")
+    max_items: int = Field(2_000_000, ge=1, description="items of a project")
+    max_line: int = Field(
+        8 * 2**20, ge=1024, le=2**30, description="characters of a line of an uploaded csv, jsonl or svmlight file"
+    )
+    max_entries: int = Field(200_000, ge=1, description="entries of an uploaded zip or npz file")
+    max_expanded: int = Field(
+        2**27, ge=1024, description="bytes that an uploaded zip or npz file may expand to, whatever its size"
+    )
+    max_ratio: int = Field(100, ge=1, description="times its size that a larger zip or npz file may expand to")
+    max_pixels: int = Field(50_000_000, ge=1, le=50_000_000, description="pixels of a picture")
     max_requests: int = Field(512, ge=1, description="requests at once; more are told to try again (503)")
     map_above: int = Field(
         256 * 2**20,

@@ -20,6 +20,12 @@ def change(connection: Connection, job_id: str, **values: Any) -> None:
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
 
 
+def cancel_queued(connection: Connection, job_id: str, now: float) -> None:
+    """End a job that has not begun."""
+    query = update(jobs).where(jobs.c.id == job_id, jobs.c.state == "queued")
+    connection.execute(query.values(state="cancelled", message="cancelled", finished_at=now))
+
+
 def get(connection: Connection, project_id: str, job_id: str) -> Row[Any] | None:
     """A job of this project."""
     return connection.execute(select(jobs).where(jobs.c.project_id == project_id, jobs.c.id == job_id)).one_or_none()

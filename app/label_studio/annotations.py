@@ -15,7 +15,7 @@ from app.db import keys
 from app.db import label_studio as rows
 from app.label_studio.label_config import LabelConfig
 from app.label_studio.protocol import AnnotationSent, ExportedTask
-from app.services.answers import predicted_class, write_event
+from app.services.answers import predicted_classes, write_event
 from app.services.clock import now
 from app.services.ledger import Event, Kind
 from app.services.project import Project
@@ -104,9 +104,17 @@ class WriteAnnotations(Task):
 
     project: Project
 
+    def prepare(self) -> None:
+        """What the model thinks of the items."""
+        with self.project.database.read() as connection:
+            waiting = rows.waiting_annotations(connection, self.project.id, AT_A_TIME)
+        items = dict.fromkeys(row.item for row in waiting)
+        self._predicted = dict.fromkeys(items) | predicted_classes(self.project, list(items))
+
     def record(self, connection: Connection) -> None:
-        """In the same transaction as the note that they are written."""
+        """In the same transaction as the note that they are written; what came in since goes on waiting."""
         waiting = rows.waiting_annotations(connection, self.project.id, AT_A_TIME)
+        waiting = [row for row in waiting if row.item in self._predicted]
         drawn = {row.item: bool(row.drawn) for row in waiting}
         refused = set()
         for item, key_id in dict.fromkeys((row.item, row.key_id) for row in waiting):
@@ -141,7 +149,7 @@ class WriteAnnotations(Task):
             kind = "relabel"
         else:
             kind = "label"
-        event = Event(0, item, key_id, kind, number, predicted_class(project, item), drawn)
+        event = Event(0, item, key_id, kind, number, self._predicted[item], drawn)
         note = None if last is None else f"Label Studio annotation {last.annotation}"
         write_event(connection, project, event, actor=key_id, note=note)
         return True

@@ -35,10 +35,14 @@ class Silent(Progress):
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping, self._steps, self._told_at = stopping, 0, 0.0
 
-    def tell(self, done: int, total: int | None = None, message: str | None = None) -> None:  # noqa: ARG002
+    def check(self) -> None:
         """Go on or not."""
         if self._stopping.is_set():
             raise Cancelled
+
+    def tell(self, done: int, total: int | None = None, message: str | None = None) -> None:  # noqa: ARG002
+        """Nobody."""
+        self.check()
 
 
 class Worker:

@@ -37,6 +37,13 @@ class AnswerTask(OnceTask):
     ask: Ask | None = None
     _new_classes: list[str] = field(default_factory=list)
     _late: list[str] = field(default_factory=list)
+    _predicted: dict[int, int | None] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """What the model thinks of these items."""
+        numbers = self.project.numbers
+        known = [numbers[answer.key] for answer in self.answers if answer.key in numbers]
+        self._predicted = predicted_classes(self.project, known)
 
     def check(self) -> None:
         """Every answer must fit before one is written."""
@@ -89,7 +96,7 @@ class AnswerTask(OnceTask):
         write_event(
             connection,
             project,
-            Event(0, item, self.annotator, kind, number, predicted_class(project, item), drawn),
+            Event(0, item, self.annotator, kind, number, self._predicted.get(item), drawn),
             actor=self.annotator,
             note=answer.note,
             request=self._request,
@@ -194,12 +201,14 @@ def restoring(item: int, annotator: str, before: Standing | None, *, undoes: int
     return Event(0, item, annotator, kind, before.class_number, undoes=undoes)
 
 
-def predicted_class(project: Project, item: int) -> int | None:
-    """What the published model thinks of an item."""
+def predicted_classes(project: Project, items: Sequence[int]) -> dict[int, int | None]:
+    """What the published model thinks of those of these items that it knows."""
     model = project.view.model
-    if model is None or item >= len(model) or project.view.n_seen < 2:
-        return None
+    if model is None or project.view.n_seen < 2:
+        return {}
+    known = [item for item in dict.fromkeys(items) if item < len(model)]
     try:
-        return project.classes.number(model.classes[int(model.predicted_of(np.array([item]))[0])])
+        found = model.predicted_of(np.array(known, dtype=np.int64)).tolist() if known else []
     except ClusterLost:  # the label is what counts
-        return None
+        return {}
+    return {item: project.classes.number(model.classes[place]) for item, place in zip(known, found, strict=True)}

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,11 +15,10 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from app.encoders import Encoded, Encoder, Kind, Raw, fit, restore
-from app.services.job_runner import NICE
+from app.services.budgets import Check, go_on
+from app.services.job_runner import ASK_EVERY, NICE
 
-ASK_EVERY = 0.5  # seconds, whether the work is still wanted
-GRACE = 1.0  # seconds for a process that is not wanted any more
-GRACE_WITH_OTHERS = 20.0  # where it has processes of its own to end first
+GRACE = 20.0  # seconds for a process that has done its work, and may have others to end first
 # Neither sockets nor locks of the service are inherited, and the encoders are imported once, not for each import.
 _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 CONTEXT: Any = multiprocessing.get_context(_METHOD)
@@ -37,27 +37,41 @@ class EncodingProcess:
     process (a picture that its library cannot stand) is broken, and another process does the rest.
     """
 
-    def __init__(self, kind: Kind) -> None:
-        self._kind, self._state = kind, b""
+    def __init__(self, kind: Kind, check: Check = go_on) -> None:
+        self._kind, self._check, self._state = kind, check, b""
         self._start()
 
     def __enter__(self) -> "EncodingProcess":
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._end()
+    def __exit__(self, error: object, *_: object) -> None:
+        self._end(0.0 if error else GRACE)
 
     def _start(self) -> None:
         CONTEXT.set_forkserver_preload(PRELOADED)
         self._pipe, other = CONTEXT.Pipe()
         self._process = CONTEXT.Process(target=_work, args=(other,), name="encoding")
-        self._process.start()
+        starting = threading.Thread(target=self._process.start, name="encoding-start", daemon=True)
+        starting.start()
+        try:
+            while starting.is_alive():  # the first of all imports libraries, which takes seconds
+                starting.join(ASK_EVERY)
+                self._check()
+        except BaseException:
+            threading.Thread(target=self._abandon, args=(starting, other), daemon=True).start()
+            raise
         other.close()
 
-    def _end(self) -> None:
+    def _abandon(self, starting: threading.Thread, other: Connection) -> None:
+        """End a process that nobody wants any more as soon as it is there."""
+        starting.join()
+        other.close()
+        self._end(0.0)
+
+    def _end(self, grace: float) -> None:
         self._pipe.close()  # which ends it when it looks
-        self._process.join(GRACE_WITH_OTHERS if self._kind == "image" else GRACE)
-        self._process.kill()
+        self._process.join(grace)
+        self._process.kill()  # and its own processes with it: they look for their parent
         self._process.join()
         self._process.close()
 
@@ -78,7 +92,7 @@ class EncodingProcess:
         except EncodingFailed:
             if not raws:
                 raise
-            self._end()
+            self._end(GRACE)
             self._start()
             self.load(self._state)
             if len(raws) == 1:

@@ -43,7 +43,7 @@ def run_import(running: Running, wanted: Import, progress: Progress) -> dict[str
 
 def _read(running: Running, wanted: Import, progress: Progress) -> dict[str, Any]:
     """All items of the file."""
-    form = wanted.form or form_of(wanted.path)
+    form = wanted.form or form_of(wanted.path, running.project.budgets, progress.check)
     if running.project.settings.encoder != "none":
         raw = RawImport(running, wanted.media, wanted.annotator, progress)
         return raw.run(wanted.path, form, wanted.index_base)
@@ -54,10 +54,14 @@ def _read(running: Running, wanted: Import, progress: Progress) -> dict[str, Any
 
 def _add_features(running: Running, wanted: Import, form: Format, progress: Progress) -> dict[str, Any]:
     """Items whose features the file holds."""
-    project, writer = running.project, running.writer
+    project = running.project
     added = unchanged = labelled = 0
-    width = _columns(wanted, form, progress) if project.width is None and project.settings.columns is None else None
-    for portion in read_portions(wanted.path, form, wanted.index_base):
+    width = (
+        _columns(running, wanted, form, progress)
+        if project.width is None and project.settings.columns is None
+        else None
+    )
+    for portion in read_portions(wanted.path, form, wanted.index_base, project.budgets, progress.check):
         progress.tell(portion.read, portion.total, f"{added + unchanged} items read")
         if not portion.rows:
             continue
@@ -65,26 +69,28 @@ def _add_features(running: Running, wanted: Import, form: Format, progress: Prog
             # Before the items are stored: they come with their labels or not at all.
             check_labels(project, (row.label for row in portion.rows if row.label is not None))
         task = AddItems(project, [row.item for row in portion.rows], portion.width or width, teach=False)
-        answer = writer.do(task, LATER)
+        answer = progress.wait_for(running.writer.submit(task, LATER))
         added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
-        labelled += _label(running, wanted, portion, answer["keys"])
+        labelled += _label(running, wanted, portion, answer["keys"], progress)
     return {"added": added, "unchanged": unchanged, "labelled": labelled}
 
 
-def _columns(wanted: Import, form: Format, progress: Progress) -> int | None:
+def _columns(running: Running, wanted: Import, form: Format, progress: Progress) -> int | None:
     """Of a file that does not tell: its first rows need not have them all, so it is read twice."""
     most = None
     if form in ("svmlight", "jsonl"):
-        for portion in read_portions(wanted.path, form, wanted.index_base):
+        for portion in read_portions(wanted.path, form, wanted.index_base, running.project.budgets, progress.check):
             progress.tell(portion.read, portion.total, "counting columns")
-            most = max(most or 0, features.n_columns(row.item.features for row in portion.rows))
+            most = max(most or 0, portion.width or 0, features.n_columns(row.item.features for row in portion.rows))
+            running.project.budgets.check_columns(most)
     return most
 
 
-def _label(running: Running, wanted: Import, portion: Portion, keys: list[str]) -> int:
+def _label(running: Running, wanted: Import, portion: Portion, keys: list[str], progress: Progress) -> int:
     if wanted.annotator is None:
         return 0
     answers = [Answer(key, row.label) for key, row in zip(keys, portion.rows, strict=True) if row.label is not None]
     if answers:
-        running.writer.do(AnswerTask(project=running.project, annotator=wanted.annotator, answers=answers), LATER)
+        task = AnswerTask(project=running.project, annotator=wanted.annotator, answers=answers)
+        progress.wait_for(running.writer.submit(task, LATER))
     return len(answers)

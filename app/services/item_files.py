@@ -2,10 +2,8 @@
 
 import csv
 import io
-import tokenize
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,28 +14,14 @@ import scipy.sparse as sp
 from pydantic_core import from_json
 
 from app.services import features
+from app.services.budgets import BoundedLines, Budgets, Check, go_on, in_portions
+from app.services.npz_tables import NpzTable
 from app.services.plain import check_plain
 from app.services.pool import NewItem, dense_row, sparse_row
 from app.services.problems import Invalid, Problem
 
 Format = Literal["npz", "jsonl", "csv", "svmlight"]
 PORTION = 500  # rows
-MOST_UNPACKED = 2**30  # bytes of a compressed file
-CSR_NAMES = {"data", "indices", "indptr", "shape"}
-NOT_NPZ = (
-    ValueError,
-    TypeError,
-    SyntaxError,
-    OSError,
-    EOFError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-    tokenize.TokenError,
-)
 
 
 @dataclass(frozen=True)
@@ -58,13 +42,19 @@ class Portion:
     total: int
 
 
-def read_portions(path: Path, form: Format, index_base: int = 1) -> Iterator[Portion]:
-    """All items of a file; a ValueError or Problem says what is wrong and where."""
+def read_portions(
+    path: Path, form: Format, index_base: int = 1, budgets: Budgets | None = None, check: Check = go_on
+) -> Iterator[Portion]:
+    """All items of a file; a ValueError or Problem says what is wrong and where.
+
+    `check` is called for every row or more often: what it raises ends the reading.
+    """
+    allowed = budgets or Budgets()
     readers: dict[Format, Callable[[], Iterator[Portion]]] = {
-        "npz": lambda: _read_npz(path),
-        "jsonl": lambda: _read_jsonl(path),
-        "csv": lambda: _read_csv(path),
-        "svmlight": lambda: _read_svmlight(path, index_base),
+        "npz": lambda: _read_npz(path, allowed, check),
+        "jsonl": lambda: _read_jsonl(path, allowed, check),
+        "csv": lambda: _read_csv(path, allowed, check),
+        "svmlight": lambda: _read_svmlight(path, index_base, allowed, check),
     }
     return readers[form]()
 
@@ -98,7 +88,7 @@ def _parsed_features(given: Any, where: str) -> bytes:
     try:
         if isinstance(given, dict) and set(given) == {"indices", "values"}:
             row = sparse_row(_numbers(given["indices"], "iu"), _numbers(given["values"], "fiu"))
-        elif isinstance(given, list):
+        elif isinstance(given, list | np.ndarray):
             row = dense_row(_numbers(given, "fiu"))
         else:
             raise Invalid('"features" must be a list of numbers or {"indices": [..], "values": [..]}')
@@ -120,13 +110,13 @@ def _numbers(given: Any, kinds: str) -> Any:
     return array
 
 
-def _read_jsonl(path: Path) -> Iterator[Portion]:
+def _read_jsonl(path: Path, budgets: Budgets, check: Check) -> Iterator[Portion]:
     size = path.stat().st_size
     with path.open("rb") as file:
-        first = 1
-        while lines := list(islice(file, PORTION)):
+        for lines in in_portions(_numbered(BoundedLines(file, budgets.line, check)), PORTION):
             rows, widths = [], set()
-            for place, line in enumerate(lines, first):
+            for place, line in lines:
+                check()
                 if line.strip():
                     entry = _json(line, f"line {place}")
                     rows.append(parsed_item(entry, f"line {place}"))
@@ -134,7 +124,13 @@ def _read_jsonl(path: Path) -> Iterator[Portion]:
                     if len(widths) > 1:
                         raise Invalid(f"line {place}: as many features are needed as in the lines before")
             yield Portion(rows, widths.pop() if widths else None, file.tell(), size)
-            first += len(lines)
+
+
+def _numbered(lines: BoundedLines[bytes]) -> Iterator[tuple[tuple[int, bytes], int]]:
+    """Lines with their numbers, and their sizes."""
+    for line in lines:
+        lines.end_row()
+        yield (lines.number, line), len(line)
 
 
 def _json(line: bytes, where: str) -> Any:
@@ -144,39 +140,52 @@ def _json(line: bytes, where: str) -> Any:
         raise Invalid(f"{where}: not JSON") from error
 
 
-def _read_csv(path: Path) -> Iterator[Portion]:
+def _read_csv(path: Path, budgets: Budgets, check: Check) -> Iterator[Portion]:
     """Columns `key` and `label` are what they are called; columns of numbers are features, others are data."""
     size = path.stat().st_size
+    with closing(_csv_rows(path, budgets, check)) as table:
+        names, _, _ = next(table, ([], 0, 0))
+        budgets.check_columns(len(names))
+        numeric = _numeric_columns(names, islice(table, PORTION))
+    if numeric is None:
+        return
+    others = sorted(set(range(len(names))) - set(numeric))
+    with closing(_csv_rows(path, budgets, check)) as table:
+        next(table)
+        rows = (
+            ((_csv_row(names, numeric, others, line, place), read), length)
+            for place, (line, length, read) in enumerate(table, 2)
+            if line
+        )
+        for part in in_portions(rows, PORTION):
+            yield Portion([row for row, _ in part], len(numeric), part[-1][1], size)
+
+
+def _csv_rows(path: Path, budgets: Budgets, check: Check) -> Generator[tuple[list[str], int, int]]:
+    """Cells of each row, how many characters they took, and how far the file is read."""
     with path.open("rb") as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
-        table = _csv_lines(file)
-        names = next(table, [])
-        numeric: list[int] | None = None
-        first = 2
-        while lines := list(islice(table, PORTION)):
-            if numeric is None:
-                numeric = _numeric_columns(names, lines)
-            rows = [_csv_row(names, numeric, line, place) for place, line in enumerate(lines, first) if line]
-            yield Portion(rows, len(numeric), raw.tell(), size)
-            first += len(lines)
+        lines = BoundedLines(file, budgets.line, check)
+        before = 0
+        try:
+            for row in csv.reader(lines):
+                lines.end_row()
+                yield row, lines.size - before, raw.tell()
+                before = lines.size
+        except UnicodeDecodeError as error:
+            raise Invalid("the csv file is not UTF-8 text") from error
+        except csv.Error as error:
+            raise Invalid("not a csv file, or a cell is longer than 131072 characters") from error
 
 
-def _csv_lines(file: io.TextIOWrapper) -> Iterator[list[str]]:
-    try:
-        yield from csv.reader(file)
-    except UnicodeDecodeError as error:
-        raise Invalid("the csv file is not UTF-8 text") from error
-    except csv.Error as error:
-        raise Invalid("not a csv file, or a cell is longer than 131072 characters") from error
-
-
-def _numeric_columns(names: list[str], lines: list[list[str]]) -> list[int]:
-    found = [
-        column
-        for column, name in enumerate(names)
-        if name not in ("key", "label")
-        and all(len(line) > column and _is_number(line[column]) for line in lines if line)
-    ]
-    if not found:
+def _numeric_columns(names: list[str], rows: Iterable[tuple[list[str], int, int]]) -> list[int] | None:
+    """Columns that hold numbers in all of these rows; None where there is no row."""
+    found: list[int] | None = None
+    for line, _, _ in rows:
+        if found is None:
+            found = [column for column, name in enumerate(names) if name not in ("key", "label")]
+        if line:
+            found = [column for column in found if column < len(line) and _is_number(line[column])]
+    if found is not None and not found:
         raise Invalid("the csv file has no column of numbers under its header; texts need a project with an encoder")
     return found
 
@@ -189,7 +198,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _csv_row(names: list[str], numeric: list[int], line: list[str], place: int) -> Row:
+def _csv_row(names: list[str], numeric: list[int], others: list[int], line: list[str], place: int) -> Row:
     where = f"line {place}"
     if len(line) != len(names):
         raise Invalid(f"{where}: {len(line)} cells under {len(names)} names")
@@ -197,7 +206,7 @@ def _csv_row(names: list[str], numeric: list[int], line: list[str], place: int) 
         values = [float(line[column]) for column in numeric]
     except ValueError as error:
         raise Invalid(f"{where}: a column that held numbers so far holds something else") from error
-    cells = {name: cell for column, (name, cell) in enumerate(zip(names, line, strict=True)) if column not in numeric}
+    cells: dict[str, Any] = {names[column]: line[column] for column in others}
     entry = {
         "key": cells.pop("key", None),
         "label": cells.pop("label", None) or None,
@@ -207,19 +216,20 @@ def _csv_row(names: list[str], numeric: list[int], line: list[str], place: int) 
     return parsed_item(entry, where, place - 1)
 
 
-def _read_svmlight(path: Path, index_base: int) -> Iterator[Portion]:
+def _read_svmlight(path: Path, index_base: int, budgets: Budgets, check: Check) -> Iterator[Portion]:
     from sklearn.datasets import load_svmlight_file
 
     size = path.stat().st_size
     with path.open("rb") as file:
-        first = 1
-        while lines := list(islice(file, PORTION)):
+        for numbered in in_portions(_numbered(BoundedLines(file, budgets.line, check)), PORTION):
+            first, lines = numbered[0][0], [line for _, line in numbered]
             try:
                 x, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=True, dtype=np.float64)
             except (ValueError, OverflowError, MemoryError) as error:
                 raise Invalid(f"lines {first} to {first + len(lines) - 1}: not in svmlight format") from error
             rows = []
             for i in range(x.shape[0]):
+                check()
                 entries = slice(x.indptr[i], x.indptr[i + 1])
                 where = f"row {first + i}"
                 indices = x.indices[entries] - index_base
@@ -228,7 +238,6 @@ def _read_svmlight(path: Path, index_base: int) -> Iterator[Portion]:
                 given, label = {"indices": indices, "values": x.data[entries]}, _number_text(y[i])
                 rows.append(parsed_item({"features": given, "label": label}, where, first + i))
             yield Portion(rows, None, file.tell(), size)
-            first += len(lines)
 
 
 def _number_text(number: float) -> str:
@@ -240,60 +249,27 @@ def _number_text(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
-def _read_npz(path: Path) -> Iterator[Portion]:
-    """X dense, or the parts of a CSR matrix as scipy saves them; keys, y and texts of data beside it if you like."""
-    try:
-        check_unpacked(path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: array for name, array in file.items() if isinstance(array, np.ndarray)}
-    except NOT_NPZ as error:
-        raise Invalid("not an npz file of plain arrays") from error
-    x = _npz_table(arrays)
-    n = x.shape[0]
-    keys, labels = arrays.get("keys"), arrays.get("y")
-    for name, array in (("keys", keys), ("y", labels)):
-        if array is not None and array.shape != (n,):
-            raise Invalid(f"{name} must be a list of {n}, one for each row of X")
-    for first in range(0, n, PORTION):
-        part = x[first : first + PORTION]
-        rows = []
-        for i in range(part.shape[0]):
-            number = first + i
-            entry = {
-                "key": str(keys[number]) if keys is not None else None,
-                "label": str(labels[number]) if labels is not None else None,
-                "features": _npz_features(part, i),
-            }
-            rows.append(parsed_item(entry, f"row {number + 1}", number + 1))
-        yield Portion(rows, x.shape[1], first + len(rows), n)
-
-
-def check_unpacked(path: Path) -> None:
-    """A small file may unpack to more than the memory holds."""
-    with zipfile.ZipFile(path) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
-    if size > max(MOST_UNPACKED, 2 * path.stat().st_size):
-        raise Invalid(f"a compressed npz file may unpack to {MOST_UNPACKED} bytes; save it without compression")
-
-
-def _npz_table(arrays: dict[str, Any]) -> Any:
-    if set(arrays) >= CSR_NAMES:
-        try:
-            parts = arrays["data"], arrays["indices"], arrays["indptr"]
-            x = sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
-            x.check_format(full_check=True)
-            x.sum_duplicates()
-        except (ValueError, TypeError) as error:
-            raise Invalid("data, indices, indptr and shape do not make a CSR matrix") from error
-        return x
-    x = arrays.get("X")
-    if x is None or x.ndim != 2 or x.dtype.kind not in "fiub" or 0 in x.shape:
-        raise Invalid("expected a table X of numbers or a CSR matrix as scipy saves it")
-    return x.astype(np.float64)
+def _read_npz(path: Path, budgets: Budgets, check: Check) -> Iterator[Portion]:
+    """X dense, or the parts of a CSR matrix as scipy saves them; keys and y beside it if you like."""
+    with closing(NpzTable(path, budgets, check)) as table:
+        n, width = table.shape
+        number = 0
+        for block in table.blocks(PORTION):
+            rows = []
+            for i in range(block.x.shape[0]):
+                check()
+                number += 1
+                entry = {
+                    "key": str(block.keys[i]) if block.keys is not None else None,
+                    "label": str(block.labels[i]) if block.labels is not None else None,
+                    "features": _npz_features(block.x, i),
+                }
+                rows.append(parsed_item(entry, f"row {number}", number))
+            yield Portion(rows, width, number, n)
 
 
 def _npz_features(part: Any, i: int) -> Any:
     if not sp.issparse(part):
-        return part[i].tolist()
+        return part[i]
     entries = slice(part.indptr[i], part.indptr[i + 1])
     return {"indices": part.indices[entries], "values": part.data[entries]}

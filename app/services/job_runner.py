@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 
 NICE = 10
 REPORT_EVERY = 0.5  # seconds
+ASK_EVERY = 0.25  # seconds, whether work that others do is still wanted
 TRY_AGAIN = 2.0  # seconds
 
 
@@ -39,6 +41,22 @@ class Progress:
         """End at the next step."""
         self._cancelled.set()
 
+    def check(self) -> None:
+        """Raise Cancelled if nobody wants it any more; costs next to nothing."""
+        if self._cancelled.is_set():
+            raise Cancelled
+
+    def wait_for(self, future: Future[Any]) -> Any:
+        """The result of what somebody else does; nobody who has cancelled waits for it."""
+        while not future.done():
+            try:
+                self.check()
+            except Cancelled:
+                future.cancel()
+                raise
+            wait([future], ASK_EVERY)
+        return future.result()
+
     def step(self) -> None:
         """Some work is done, nobody knows how much there is."""
         self._steps += 1
@@ -51,8 +69,7 @@ class Progress:
 
     def tell(self, done: int, total: int | None = None, message: str | None = None) -> None:
         """How far it is."""
-        if self._cancelled.is_set():
-            raise Cancelled
+        self.check()
         if time.monotonic() - self._told_at > REPORT_EVERY:
             self._told_at = time.monotonic()
             with self._database.write() as connection:
@@ -108,6 +125,10 @@ class JobRunner:
         if progress is None:
             raise Conflict("the job has ended already")
         progress.cancel()
+        with (
+            self._database.write() as connection
+        ):  # one that waits for a thread will do no more than let go what it holds
+            jobs.cancel_queued(connection, job_id, now())
 
     def stop(self) -> None:
         """Cancel everything and wait for the end."""

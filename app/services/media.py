@@ -76,7 +76,7 @@ class Media:
         return self._folder / project_id
 
 
-def checked_picture(file: Path) -> str:
+def checked_picture(file: Path, most_pixels: int = MOST_PIXELS) -> str:
     """The suffix of a picture by its content, never by its name; a ValueError if it is none that encoders read."""
     try:
         with Image.open(file, formats=FORMATS) as picture:
@@ -84,6 +84,6 @@ def checked_picture(file: Path) -> str:
             form = str(picture.format)
     except UNREADABLE as error:
         raise ValueError("not a JPEG, PNG or WebP picture") from error
-    if width * height > MOST_PIXELS:
-        raise ValueError(f"{width} x {height} pixels are more than {MOST_PIXELS}")
+    if width * height > most_pixels:
+        raise ValueError(f"{width} x {height} pixels are more than {most_pixels}")
     return SUFFIXES[form]

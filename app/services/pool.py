@@ -47,8 +47,18 @@ class AddItems(Task):
     teach: bool = True
     skip_others: bool = False  # leave out what has a known key and other features, instead of refusing everything
     _added: list[NewItem] = field(default_factory=list)
+    _needed: int = 0  # columns
     _begun: OnlineLearner | None = None
+    _begun_with: int = 0  # items
     _first: int = 0  # number of the first that is added
+
+    def prepare(self) -> None:
+        """Only what the model can read is stored."""
+        known = self.project.numbers
+        new = [item for item in self.new if item.numbered or item.key not in known]
+        if new:
+            self._needed = max(features.n_columns(item.features for item in new), self.width or 0)
+            self._check_readable(new, self._checked_width())
 
     def record(self, connection: Connection) -> None:
         """All items or none."""
@@ -66,8 +76,8 @@ class AddItems(Task):
                 raise Conflict(f"entry {place}: an item with this key and other features is there already")
         self._added = list(fresh.values())
         if self._added:
+            project.budgets.check_items(len(project.keys) + len(self._added))
             width = self._checked_width()
-            self._check_readable(width)
             if project.width is None:
                 projects.set_width(connection, project.id, width)
                 project.width = width
@@ -81,10 +91,12 @@ class AddItems(Task):
         if not (self._added and self.teach):
             return
         project = self.project
-        if self._begun is not None:
-            project.learner, project.made_with = self._begun, project.model()
+        table = _table(self._added, project.width or 1)
+        if self._begun is not None and self._first == 0:
+            is_whole = self._begun_with == len(self._added)
+            project.learner = self._begun if is_whole else project.begin_model(table)
+            project.made_with = project.model()
         else:
-            table = self._table(project.width or 1)
             project.with_model(lambda learner: self._append(learner, table))
 
     def _name_anew(self, connection: Connection) -> dict[str, Any]:
@@ -100,9 +112,10 @@ class AddItems(Task):
             learner.add_items(table)
 
     def _checked_width(self) -> int:
-        project = self.project
-        needed = max(features.n_columns(item.features for item in self._added), self.width or 0)
+        project, needed = self.project, self._needed
         width: int = project.width or project.settings.columns or max(needed, 1)
+        if project.width is None:
+            project.budgets.check_columns(max(width, needed))
         if needed < width and self.width is not None:
             raise Invalid(f"rows have {self.width} columns where the project has {width}: they must have as many")
         if needed > width:
@@ -112,25 +125,31 @@ class AddItems(Task):
             )
         return width
 
-    def _check_readable(self, width: int) -> None:
-        """Only what the model can read is stored."""
-        project = self.project
+    def _check_readable(self, new: Sequence[NewItem], width: int) -> None:
+        project, table = self.project, _table(new, width)
         try:
-            if not project.keys:
-                self._begun = project.begin_model(self._table(width))
+            if self.teach and not project.keys:
+                self._begun, self._begun_with = project.begin_model(table), len(new)
             elif self.teach and project.learner is not None and len(project.learner) == len(project.keys):
-                project.learner.check_items(self._table(width))
+                project.learner.check_items(table)
             else:  # no model to ask: if the most extreme rows can be read, so can the others
-                project.begin_model(extremes(self._table(width)))
+                project.begin_model(self._without_empty_columns(extremes(table)))
         except ValueError as error:
-            if not (project.keys and project.model()["kernel"] == "auto" and self._needs_another_kernel(width)):
+            if not (project.keys and project.model()["kernel"] == "auto" and self._needs_another_kernel(table)):
                 raise Invalid(f"these items cannot be used: {error}") from error
             self.teach = False
 
-    def _needs_another_kernel(self, width: int) -> bool:
+    def _without_empty_columns(self, table: Table) -> Table:
+        """They cost a model time and tell it nothing, unless an encoder has made groups of columns."""
+        if self.project.encoder is not None:
+            return table
+        filled = np.unique(table.nonzero()[1])
+        return table[:, filled if len(filled) else [0]]
+
+    def _needs_another_kernel(self, table: Table) -> bool:
         """Whether a model with another kernel could read them: the next training chooses one for all items."""
         try:
-            self.project.begin_model(self._table(width))
+            self.project.begin_model(table)
         except ValueError:
             return False
         return True
@@ -156,8 +175,9 @@ class AddItems(Task):
         items.add(connection, rows)
         project.grow()
 
-    def _table(self, width: int) -> Table:
-        return features.table([item.features for item in self._added], width)
+
+def _table(new: Sequence[NewItem], width: int) -> Table:
+    return features.table([item.features for item in new], width)
 
 
 def named_by_content(item: NewItem) -> NewItem:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from app.db import encoders, events, items, leases, projects
 from app.db.database import Database
 from app.encoders import Channel, Encoder, Kind
+from app.services.budgets import Budgets
 from app.services.class_book import ClassBook
 from app.services.lease_book import Lease, LeaseBook
 from app.services.ledger import Event, Ledger, consensus
@@ -69,11 +70,19 @@ class StoredEncoder:
 class Project:
     """Settings, classes, item keys, answers, leases, and the learner."""
 
-    def __init__(self, database: Database, project_id: str, arrays: LargeArrays, engine: Engine | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        project_id: str,
+        arrays: LargeArrays,
+        engine: Engine | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
         self.database = database
         self.id = project_id
         self.arrays = arrays  # of coded items
         self.engine = engine  # the cluster, if there is one
+        self.budgets = budgets or Budgets()
         self.learner: OnlineLearner | None = None
         self.broken: str | None = None  # why there is no model, or none to rely on
         self.fallbacks = 0  # times the model failed

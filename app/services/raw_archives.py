@@ -2,45 +2,40 @@
 
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from app.encoders import Kind, Raw
 from app.encoders.guess import folder_of, guess_files
+from app.services.budgets import SAMPLE_BYTES, Budgets, Check, go_on, in_portions
 from app.services.media import checked_picture
 from app.services.problems import Invalid
-from app.services.raw_items import MOST_LABELS, Broken, RawItem, RawPortion, checked_item, split
+from app.services.raw_items import MOST_LABELS, PORTION, Broken, RawItem, RawPortion, checked_item, split
+from app.services.zips import UNREADABLE, open_zip
 
-MOST_ENTRIES = 500_000
-MOST_DIRECTORY = 2**27  # bytes of the list of entries
-MOST_UNPACKED = 2**30  # bytes, or
-MOST_RATIO = 20  # times the size of the upload, whichever is more
 MOST_BYTES: dict[str, int] = {"image": 50 * 2**20, "text": 2**20}  # of an entry
 PICTURES = 256  # in a portion
 JUNK = ("thumbs.db", "desktop.ini")
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz", ".7z", ".rar", ".bz2", ".xz")
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
 
 
 class Archive:
     """A zip file of pictures or texts; files are unpacked into `folder`, some at a time."""
 
-    def __init__(self, path: Path, folder: Path, kind: Kind | None) -> None:
-        _check_directory(path)
+    def __init__(
+        self, path: Path, folder: Path, kind: Kind | None, budgets: Budgets | None = None, check: Check = go_on
+    ) -> None:
+        self._folder, self._budgets, self._check = folder, budgets or Budgets(), check
+        self._zip = open_zip(path, self._budgets, check)
         try:
-            self._zip = zipfile.ZipFile(path)
-        except UNREADABLE as error:
-            raise Invalid("not a zip file that can be read") from error
-        self._folder = folder
-        self._entries = [entry for entry in self._zip.infolist() if not _is_junk(entry)]
-        _check_size(self._entries, path.stat().st_size)
-        try:
+            self._entries = [entry for entry in self._zip.infolist() if not self._is_junk(entry)]
             guess = guess_files([entry.filename for entry in self._entries], kind)
             self.guess = guess.read_as(kind or guess.kind)
-        except ValueError as error:
-            raise Invalid(str(error)) from error
+        except BaseException as error:
+            self.close()
+            if isinstance(error, ValueError):
+                raise Invalid(str(error)) from error
+            raise
         self.total = len(self._entries)
         self.labels = list(self.guess.folders[:MOST_LABELS])
 
@@ -49,15 +44,16 @@ class Archive:
         self._zip.close()
 
     def sample(self, most: int) -> list[Raw]:
-        """Entries at equal distances."""
-        step = max(1, -(-self.total // most))
+        """Entries at equal distances; fewer where texts are long."""
+        texts = 0 if self.guess.kind == "image" else sum(entry.file_size for entry in self._entries)
+        step = max(1, -(-self.total // most), -(-texts // SAMPLE_BYTES))
         return [item.raw for item in self._read(self._entries[::step]).items]
 
     def portions(self) -> Iterator[RawPortion]:
         """In the order of the archive; the files of a portion are gone when the next one comes."""
-        size = PICTURES if self.guess.kind == "image" else 500
-        entries = iter(self._entries)
-        while part := list(islice(entries, size)):
+        pictures = self.guess.kind == "image"
+        sizes = ((entry, 0 if pictures else entry.file_size) for entry in self._entries)
+        for part in in_portions(sizes, PICTURES if pictures else PORTION):
             portion = self._read(part)
             yield portion
             for item in portion.items:
@@ -67,6 +63,7 @@ class Archive:
     def _read(self, entries: Sequence[zipfile.ZipInfo]) -> RawPortion:
         found: list[RawItem | Broken] = []
         for place, entry in enumerate(entries):
+            self._check()
             try:
                 found.append(checked_item(self._item(entry, place)))
             except ValueError as error:
@@ -86,7 +83,7 @@ class Archive:
         if self.guess.kind == "image":
             file = self._folder / str(place)
             file.write_bytes(content)
-            checked_picture(file)
+            checked_picture(file, self._budgets.pixels)
             return RawItem(name, file, {"file": name}, label)
         if not name.lower().endswith(".txt"):
             raise ValueError("not a .txt file")
@@ -104,26 +101,11 @@ class Archive:
             raise ValueError(f"larger than {most} bytes")
         return content
 
-
-def _check_directory(path: Path) -> None:
-    """All entries are listed in memory."""
-    with path.open("rb") as file:
-        end = zipfile._EndRecData(file)  # type: ignore[attr-defined] # the module has no other door to it
-    if end is not None and end[zipfile._ECD_SIZE] > MOST_DIRECTORY:  # type: ignore[attr-defined]
-        raise Invalid(f"the archive may have {MOST_ENTRIES} entries")
-
-
-def _check_size(entries: Sequence[zipfile.ZipInfo], packed: int) -> None:
-    if len(entries) > MOST_ENTRIES:
-        raise Invalid(f"the archive may have {MOST_ENTRIES} entries; it has {len(entries)}")
-    if sum(entry.file_size for entry in entries) > max(MOST_UNPACKED, MOST_RATIO * packed):
-        raise Invalid(f"the archive may unpack to {MOST_UNPACKED} bytes, or {MOST_RATIO} times its size")
-
-
-def _is_junk(entry: zipfile.ZipInfo) -> bool:
-    """Folders, links, archives in the archive, and what file managers leave."""
-    parts = PurePosixPath(entry.filename.replace("\\", "/")).parts
-    hidden = any(part.startswith("__MACOSX") or (part.startswith(".") and part != "..") for part in parts)
-    name = entry.filename.lower()
-    link = stat.S_ISLNK(entry.external_attr >> 16)
-    return entry.is_dir() or link or hidden or not parts or name.endswith((*JUNK, *ARCHIVES))
+    def _is_junk(self, entry: zipfile.ZipInfo) -> bool:
+        """Folders, links, archives in the archive, and what file managers leave."""
+        self._check()
+        parts = PurePosixPath(entry.filename.replace("\\", "/")).parts
+        hidden = any(part.startswith("__MACOSX") or (part.startswith(".") and part != "..") for part in parts)
+        name = entry.filename.lower()
+        link = stat.S_ISLNK(entry.external_attr >> 16)
+        return entry.is_dir() or link or hidden or not parts or name.endswith((*JUNK, *ARCHIVES))

@@ -1,8 +1,7 @@
 """Imports of raw items: looked at, encoded in a process of their own, stored portion by portion."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +22,7 @@ from app.services.raw_items import Broken, Form, RawItem, RawPortion, Source
 from app.services.raw_tables import Lines
 from app.services.raw_vectors import Sets, Vectors, holds_sets
 from app.services.service import Running
-from app.services.turns import LATER
+from app.services.turns import LATER, Task
 
 FIT_ON: dict[str, int] = {"text": 20_000, "image": 1000, "table": 20_000, "vectors": 5000, "sets": 20_000}  # at most
 LEARNING = {"text": "learning a vocabulary", "image": "learning visual words"}
@@ -54,15 +53,26 @@ class RawImport:
         with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
             asked = project.settings.encoder_options.get("column")
             column = asked or (project.encoder.description.get("text_column") if project.encoder else None)
-            with _opened(path, form, index_base, kind, column, Path(folder)) as source:
+            with closing(self._opened(path, form, index_base, kind, column, Path(folder))) as source:
                 if asked and source.guess.columns and source.guess.columns != (asked,):
                     raise Invalid(f"there is no column {asked!r} to read texts from")
                 return self.add(source)
 
+    def _opened(self, path: Path, form: Form, index_base: int, kind: Any, column: str | None, folder: Path) -> Any:
+        """The file as a source, which is to be closed."""
+        limits = self._project.budgets, self._progress.check
+        if form == "zip":
+            return Archive(path, folder, kind, *limits)
+        if form in ("csv", "jsonl"):
+            return Lines(path, form, kind, column, *limits)
+        if form == "npz" and holds_sets(path, *limits):
+            return Sets(path, kind, *limits)
+        return Vectors(path, form, index_base, kind, *limits)
+
     def add(self, source: Source) -> dict[str, Any]:
         """All items of a source that has been looked at."""
         self._check_labels(source)
-        with EncodingProcess(source.guess.kind) as process:
+        with EncodingProcess(source.guess.kind, self._progress.check) as process:
             self._prepare(source, process)
             for portion in source.portions():
                 self._take(portion, source, process)
@@ -83,6 +93,7 @@ class RawImport:
         message = LEARNING.get(kind, "learning how to encode")
         self._progress.phase(message)
         raws = source.sample(FIT_ON[kind])
+        self._progress.check()
         # A histogram kernel reads vectors with their signs apart.
         split = kind == "vectors" and self._project.settings.kernel == "hik" and not self._project.settings.complement
         options = ({"form": "split"} if split else {}) | self._project.settings.encoder_options
@@ -92,7 +103,7 @@ class RawImport:
         if kind == "text" and guess.columns:
             description["text_column"] = guess.columns[0]
         stored = StoredEncoder(kind, guess.why, encoder.channels, description)
-        kept = self._writer.do(KeepEncoder(self._project, stored, state), LATER)
+        kept = self._do(KeepEncoder(self._project, stored, state))
         if kept is not stored:
             if kept.kind != kind:
                 raise Invalid(f"another import came first: the items of this project are of kind {kept.kind}")
@@ -112,9 +123,8 @@ class RawImport:
         if good:
             blobs = features.blobs(encoded.table)
             items = [NewItem(i.name, blob, self._data(i), i.numbered) for i, blob in zip(good, blobs, strict=True)]
-            answer = self._writer.do(
-                AddItems(self._project, items, encoded.table.shape[1], teach=False, skip_others=True), LATER
-            )
+            task = AddItems(self._project, items, encoded.table.shape[1], teach=False, skip_others=True)
+            answer = self._do(task)
             others = set(answer["others"])
             broken += [Broken(name, "an item with this key and other content is there already") for name in others]
             self._counts.update(added=answer["added"], unchanged=answer["unchanged"])
@@ -125,6 +135,7 @@ class RawImport:
     def _data(self, item: RawItem) -> dict[str, Any] | None:
         if not isinstance(item.raw, Path):
             return item.data
+        self._progress.check()
         name = self._media.put(self._project.id, item.raw)
         return {"image": f"/v1/projects/{self._project.id}/media/{name}"} | (item.data or {})
 
@@ -135,14 +146,16 @@ class RawImport:
         check_labels(self._project, source.labels)
         for name in source.labels:
             if self._project.classes.number(name) is None:
-                self._writer.do(AddClass(self._project, name), LATER)
+                self._do(AddClass(self._project, name))
 
     def _label(self, labels: list[tuple[str, str | None]]) -> None:
         answers = [Answer(key, label) for key, label in labels if label is not None]
         if self._annotator is not None and answers:
-            task = AnswerTask(project=self._project, annotator=self._annotator, answers=answers)
-            self._writer.do(task, LATER)
+            self._do(AnswerTask(project=self._project, annotator=self._annotator, answers=answers))
             self._counts.update(labelled=len(answers))
+
+    def _do(self, task: Task) -> Any:
+        return self._progress.wait_for(self._writer.submit(task, LATER))
 
     def _note(self, broken: list[Broken]) -> None:
         self._broken += broken[: SHOWN_BROKEN - len(self._broken)]
@@ -162,18 +175,3 @@ class RawImport:
         }
         broken = [{"name": entry.name, "reason": entry.reason} for entry in self._broken]
         return {**self._counts, "broken": broken, "broken_count": self._broken_count, "found": found}
-
-
-@contextmanager
-def _opened(path: Path, form: Form, index_base: int, kind: Any, column: str | None, folder: Path) -> Iterator[Source]:
-    source: Any
-    if form == "zip":
-        source = Archive(path, folder, kind)
-    elif form in ("csv", "jsonl"):
-        source = Lines(path, form, kind, column)
-    elif form == "npz" and holds_sets(path):
-        source = Sets(path, kind)
-    else:
-        source = Vectors(path, form, index_base, kind)
-    with closing(source):
-        yield source

@@ -3,22 +3,27 @@
 import codecs
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from app.encoders import Raw
 from app.encoders.guess import Guess
+from app.services.budgets import Budgets, Check, go_on
 from app.services.item_files import check_text
 from app.services.plain import check_plain
 from app.services.problems import Invalid
+from app.services.zips import open_zip
 
 Form = Literal["zip", "npz", "jsonl", "csv", "svmlight"]
 PORTION = 500  # items
 GUESSED_FROM = 1000  # rows
+MOST_NUMBERS = 100_000  # of a vector: vectors are dense
 MOST_LABELS = 1000  # different ones: more are no classes
-_SVMLIGHT = re.compile(rb"\s*[-+]?[\d.]+\S*(\s+\d+:\S+)+\s*(#.*)?")
+_SVMLIGHT = re.compile(rb"\s*[-+]?[\d.]\S*(\s+\d+:\S+)+\s*(#.*)?")
 
 
 @dataclass(frozen=True)
@@ -67,17 +72,32 @@ class Source(Protocol):
         """All items."""
 
 
-def form_of(path: Path) -> Form:
+def form_of(path: Path, budgets: Budgets | None = None, check: Check = go_on) -> Form:
     """What kind of file this is, by its content."""
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
+        with open_zip(path, budgets or Budgets(), check) as archive:
             names = archive.namelist()
         return "npz" if names and all(name.endswith(".npy") for name in names) else "zip"
     with path.open("rb") as file:
-        first = next((line for line in iter(lambda: file.readline(2**20), b"") if line.strip()), b"")
+        first = b""
+        while not first.strip() and (first := file.readline(2**20)):
+            check()
     if first.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
         return "jsonl"
     return "svmlight" if _SVMLIGHT.fullmatch(first) else "csv"
+
+
+def size_of(raw: Raw) -> int:
+    """How much memory a raw item takes, roughly; files take none.
+
+    >>> size_of("text"), size_of({"a": "text"}), size_of(np.zeros(3))
+    (4, 55, 24)
+    """
+    if isinstance(raw, np.ndarray):
+        return int(raw.nbytes)
+    if isinstance(raw, Mapping):
+        return sum(len(name) + len(cell) + 50 for name, cell in raw.items())
+    return len(raw) if isinstance(raw, str) else 0
 
 
 def checked_item(item: RawItem) -> RawItem | Broken:

@@ -1,6 +1,9 @@
 """Vectors and sets of vectors from npz and svmlight files."""
 
+import zipfile
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,18 +13,30 @@ import numpy as np
 from app.encoders import Kind, Raw
 from app.encoders.guess import Guess
 from app.services import features
-from app.services.item_files import CSR_NAMES, NOT_NPZ, Format, Row, check_unpacked, read_portions
+from app.services.budgets import SAMPLE_BYTES, Budgets, Check, go_on, in_portions
+from app.services.item_files import Format, Row, read_portions
+from app.services.npz_tables import CSR_NAMES, array_names
 from app.services.problems import Invalid
-from app.services.raw_items import MOST_LABELS, PORTION, RawItem, RawPortion, checked_item, split
+from app.services.raw_items import MOST_LABELS, MOST_NUMBERS, PORTION, RawItem, RawPortion, checked_item, split
+from app.services.zips import NOT_NPZ, StoredArray, open_zip
 
-MOST_COLUMNS = 20_000  # of vectors, which are dense
+MOST_BYTES = 50 * 2**20  # of a set
 
 
 class Vectors:
     """A file of features that are encoded before they are learnt from."""
 
-    def __init__(self, path: Path, form: Format, index_base: int, kind: Kind | None) -> None:
-        self._reading = path, form, index_base
+    def __init__(
+        self,
+        path: Path,
+        form: Format,
+        index_base: int,
+        kind: Kind | None,
+        budgets: Budgets | None = None,
+        check: Check = go_on,
+    ) -> None:
+        budgets = budgets or Budgets()
+        self._reading = path, form, index_base, replace(budgets, columns=min(budgets.columns, MOST_NUMBERS)), check
         guess = Guess("vectors", f"the {form} file holds a table of numbers", ways={"vectors": ()})
         self.guess = guess.read_as(kind or "vectors")
         self.total, self._width, labels = 0, 1, set[str]()
@@ -29,23 +44,24 @@ class Vectors:
             self.total += len(portion.rows)
             columns = portion.width or features.n_columns(row.item.features for row in portion.rows)
             self._width = max(self._width, columns)
-            labels |= {row.label for row in portion.rows if row.label is not None}
+            if self._width > MOST_NUMBERS:
+                raise Invalid(f"vectors may have {MOST_NUMBERS} columns; for sparse histograms set encoder to none")
+            if len(labels) < MOST_LABELS:
+                labels |= {row.label for row in portion.rows if row.label is not None}
+        budgets.check_items(self.total)
         self.labels = sorted(labels)[:MOST_LABELS]
-        if self._width > MOST_COLUMNS:
-            raise Invalid(f"vectors may have {MOST_COLUMNS} columns; for sparse histograms set encoder to none")
 
     def close(self) -> None:
         """Nothing is kept open between two readings."""
 
     def sample(self, most: int) -> list[Raw]:
-        """Rows at equal distances."""
-        step = max(1, -(-self.total // most))
+        """Rows at equal distances; fewer where they are long."""
+        step = max(1, -(-self.total // most), -(-self.total * self._width * 8 // SAMPLE_BYTES))
         return [self._vector(row) for row in islice(self._rows(), 0, None, step)]
 
     def portions(self) -> Iterator[RawPortion]:
         """In the order of the file."""
-        rows = self._rows()
-        while part := list(islice(rows, PORTION)):
+        for part in in_portions(((row, self._width) for row in self._rows()), PORTION):
             yield RawPortion([self._item(row) for row in part], [])
 
     def _item(self, row: Row) -> RawItem:
@@ -63,42 +79,46 @@ class Vectors:
 class Sets:
     """An npz file with an array of vectors for each item, under its key."""
 
-    def __init__(self, path: Path, kind: Kind | None) -> None:
+    def __init__(self, path: Path, kind: Kind | None, budgets: Budgets | None = None, check: Check = go_on) -> None:
         guess = Guess("sets", "each array of the npz file is a set of vectors", ways={"sets": ()})
         self.guess = guess.read_as(kind or "sets")
-        try:
-            check_unpacked(path)
-            self._file = np.load(path, allow_pickle=False)
-        except NOT_NPZ as error:
-            raise Invalid("not an npz file of plain arrays") from error
-        self.total, self.labels = len(self._file.files), list[str]()
+        self._check = check
+        self._archive = open_zip(path, budgets or Budgets(), check)
+        self._entries = [entry for entry in self._archive.infolist() if entry.filename.endswith(".npy")]
+        self.total, self.labels = len(self._entries), list[str]()
 
     def close(self) -> None:
         """Let the file go."""
-        self._file.close()
+        self._archive.close()
 
     def sample(self, most: int) -> list[Raw]:
-        """Sets at equal distances."""
-        step = max(1, -(-self.total // most))
-        return [self._set(name) for name in self._file.files[::step]]
+        """Sets at equal distances; fewer where they are large."""
+        size = sum(entry.file_size for entry in self._entries)
+        step = max(1, -(-self.total // most), -(-size // SAMPLE_BYTES))
+        return [self._set(_name(entry)) for entry in self._entries[::step]]
 
     def portions(self) -> Iterator[RawPortion]:
         """In the order of the file."""
-        names = iter(self._file.files)
-        while part := list(islice(names, PORTION)):
+        for part in in_portions(((_name(entry), entry.file_size) for entry in self._entries), PORTION):
             yield split([checked_item(RawItem(name, self._set(name))) for name in part])
 
     def _set(self, name: str) -> Any:
+        self._check()
         try:
-            return np.asarray(self._file[name], dtype=np.float64)
+            with closing(StoredArray(self._archive, name)) as array:
+                if array.size > MOST_BYTES:
+                    raise Invalid(f"a set may have {MOST_BYTES} bytes")
+                return array.whole().astype(np.float64)
         except NOT_NPZ as error:
             raise Invalid("not an npz file of plain arrays of numbers") from error
 
 
-def holds_sets(path: Path) -> bool:
+def _name(entry: zipfile.ZipInfo) -> str:
+    return entry.filename.removesuffix(".npy")
+
+
+def holds_sets(path: Path, budgets: Budgets | None = None, check: Check = go_on) -> bool:
     """Whether an npz file has arrays under names of their own, and not the table X or a CSR matrix."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return "X" not in file.files and not set(file.files) >= CSR_NAMES
-    except NOT_NPZ as error:
-        raise Invalid("not an npz file of plain arrays") from error
+    with open_zip(path, budgets or Budgets(), check) as archive:
+        names = array_names(archive)
+    return "X" not in names and not names >= CSR_NAMES

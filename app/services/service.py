@@ -16,6 +16,7 @@ from app.db.database import AlreadyOwned, Database, DatabaseUnavailable, Ownersh
 from app.db.migrate import is_current, migrate
 from app.services import training
 from app.services.access import Access
+from app.services.budgets import Budgets
 from app.services.clock import now
 from app.services.job_runner import JobRunner, Progress, Work
 from app.services.mapped import LargeArrays
@@ -262,7 +263,8 @@ class Service:
         with self._loading:
             found = self._running.get(project_id)
             if found is None:
-                project = Project(self.database, project_id, self.arrays, self.cluster)
+                budgets = Budgets.of(self.settings)
+                project = Project(self.database, project_id, self.arrays, self.cluster, budgets)
                 project.reload()
                 restore_model(project, self.snapshots)
                 project.publish()

@@ -82,29 +82,33 @@ class PutInPlace(Task):
     learner: OnlineLearner
     material: Material
 
-    def record(self, connection: Connection) -> None:
-        """A restart builds the same model from this row."""
-        _check_classes(self.learner, self.project.classes.nodes())
-        if self.material.model != self.project.model():
-            raise Outdated("the settings were changed during the training")
+    def prepare(self) -> None:
+        """What the training tells of itself."""
         report: dict[str, Any] = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
         model = self.learner.publish()
         for name, choice in (("choice", model.choice), ("model_choice", model.model_choice)):
             if choice is not None:
                 report[name] = str(choice)
-        parameters = self.learner.labelling().parameters
-        report["warnings"] = list(parameters.warnings)
+        self._parameters = self.learner.labelling().parameters
+        report["warnings"] = list(self._parameters.warnings)
+        self._report = report
+
+    def record(self, connection: Connection) -> None:
+        """A restart builds the same model from this row."""
+        _check_classes(self.learner, self.project.classes.nodes())
+        if self.material.model != self.project.model():
+            raise Outdated("the settings were changed during the training")
         row = {
             "project_id": self.project.id,
             "at_event": self.material.sequence,
             "at_item": self.material.n_items,
-            "parameters": stored_parameters(self.material.model, parameters),
-            "report": report,
+            "parameters": stored_parameters(self.material.model, self._parameters),
+            "report": self._report,
             "created_at": now(),
         }
         self._training_id = jobs.add_training(connection, row)
-        shown = asdict(parameters) | {"trees": len(parameters.trees)}
-        self.answer = report | {"parameters": shown}
+        shown = asdict(self._parameters) | {"trees": len(self._parameters.trees)}
+        self.answer = self._report | {"parameters": shown}
 
     def learn(self) -> None:
         """Catch up with the last few changes."""

@@ -26,10 +26,11 @@ LATER: Priority = "later"  # what lets people go ahead
 class Task:
     """What the writer does for a caller, in steps that it takes for all tasks of a turn together.
 
-    `record` writes what must not be lost; it may change what the project holds in memory, since that is read again
-    from the database when the commit fails. `learn` changes the model; then it learns the answers of all tasks at once.
-    `choose` looks at the model that has learnt everything, and `settle` writes what may be lost. The caller gets
-    `answer`.
+    `prepare` computes what the others need, since `record` and `settle` keep the whole database from everybody else:
+    nothing is computed there. `record` writes what must not be lost; it may change what the project holds in memory,
+    since that is read again from the database when the commit fails. `learn` changes the model; then it learns the
+    answers of all tasks at once. `choose` looks at the model that has learnt everything, and `settle` writes what may
+    be lost. The caller gets `answer`.
     """
 
     answer: Any = None
@@ -43,6 +44,9 @@ class Task:
     def settles(self) -> bool:
         """Whether there is anything to settle."""
         return type(self).settle is not Task.settle
+
+    def prepare(self) -> None:
+        """Compute what is to be written, from what was known before this turn."""
 
     def record(self, connection: Connection) -> None:
         """Write to the log."""
@@ -160,7 +164,9 @@ class Writer:
         committed = True
         try:
             self._project.before_turn()
-            committed = self._record([job for job in jobs if job.task.records])
+            for job in jobs:
+                job.attempt(job.task.prepare)
+            committed = self._record([job for job in jobs if job.task.records and job.failed is None])
             for job in jobs:
                 job.attempt(job.task.learn)
             if committed:

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from app.services import item_files
+from app.services.budgets import Budgets
 from tests.app.input.calls import MARKER, assert_problem, assert_silent, imported, made, new_project, stored
 
 SHAPE = {"descr": "<f8", "fortran_order": False}
@@ -189,15 +189,15 @@ def test_a_file_that_cannot_be_read(http, live, form, name, content):
     assert not list(live[1].uploads.iterdir())
 
 
-def test_a_file_that_unpacks_to_more_than_memory_should_hold(http, monkeypatch):
+def test_a_file_that_unpacks_to_more_than_memory_should_hold(http, live, monkeypatch):
     bomb = archive(X=npy((1000, 1000), bytes(8_000_000)))
     assert len(bomb) < 10_000
     project = new_project(http)
     with monkeypatch.context() as patch:
-        patch.setattr(item_files, "MOST_UNPACKED", 2**20)
+        patch.setattr(live[1].running(project).project, "budgets", Budgets(expanded=2**20))
         job = imported(http, project, "npz", bomb)
     assert job["state"] == "failed"
-    assert "unpack" in job["message"]
+    assert "may expand to 1048576" in job["message"]
     assert stored(http, project)[1] == []
     assert imported(http, project, "npz", bomb)["state"] == "done"
 

@@ -7,7 +7,8 @@ import zipfile
 import pytest
 
 from app.encoders.pictures import FORMATS
-from app.services import raw_archives
+from app.services import raw_archives, zips
+from app.services.budgets import Budgets
 from app.services.problems import Invalid
 from app.services.raw_archives import Archive
 from app.services.raw_items import form_of
@@ -16,12 +17,12 @@ from tests.app.raw.files import as_zip, picture, pictures
 
 @pytest.fixture
 def opened(tmp_path):
-    def open_archive(content, kind=None):
+    def open_archive(content, kind=None, budgets=None):
         path = tmp_path / "it.upload"
         path.write_bytes(content)
         folder = tmp_path / "unpacked"
         folder.mkdir(exist_ok=True)
-        return Archive(path, folder, kind)
+        return Archive(path, folder, kind, budgets)
 
     return open_archive
 
@@ -79,11 +80,11 @@ def test_too_many_pixels(opened):
     assert broken.keys() == {"b.png", "c.png"}
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(opened, monkeypatch):
-    monkeypatch.setattr(raw_archives, "MOST_UNPACKED", 2**20)
-    opened(as_zip({f"{i}.txt": bytes(2**17) for i in range(8)}, compresslevel=9))
-    with pytest.raises(Invalid, match="may unpack to"):
-        opened(as_zip({f"{i}.txt": bytes(2**17) for i in range(9)}, compresslevel=9))
+def test_a_bomb_is_refused_before_it_is_unpacked(opened):
+    budgets = Budgets(expanded=2**20)
+    opened(as_zip({f"{i}.txt": bytes(2**17) for i in range(8)}, compresslevel=9), budgets=budgets)
+    with pytest.raises(Invalid, match="may expand to 1048576, not 1179648"):
+        opened(as_zip({f"{i}.txt": bytes(2**17) for i in range(9)}, compresslevel=9), budgets=budgets)
 
 
 def test_a_large_entry_is_broken_whatever_the_archive_says(opened, monkeypatch):
@@ -95,11 +96,11 @@ def test_a_large_entry_is_broken_whatever_the_archive_says(opened, monkeypatch):
 
 
 def test_too_many_entries(opened, monkeypatch):
-    monkeypatch.setattr(raw_archives, "MOST_ENTRIES", 5)
-    with pytest.raises(Invalid, match="5 entries; it has 6"):
-        opened(as_zip(pictures(6)))
-    monkeypatch.setattr(raw_archives, "MOST_DIRECTORY", 100)
-    with pytest.raises(Invalid, match="5 entries"):
+    opened(as_zip(pictures(5)), budgets=Budgets(entries=5))
+    with pytest.raises(Invalid, match="may have 5 entries"):
+        opened(as_zip(pictures(6)), budgets=Budgets(entries=5))
+    monkeypatch.setattr(zips, "MOST_DIRECTORY", 100)
+    with pytest.raises(Invalid, match="directory of an archive may have 100 bytes"):
         opened(as_zip(pictures(4)))
 
 
