@@ -386,10 +386,14 @@ class _Methods:
         seed: int | None = None,
         resume: bool = False,
         filter: Mapping[str, str | bool | int | float] | None = None,  # noqa: A002
+        skipped_until: int = 0,
     ) -> Steps[list[Question]]:
-        """Which items to label next; `resume` gives those that you hold already first, `filter` is by their data."""
+        """Which items to label next; `resume` gives those that you hold already first, `filter` is by their data.
+
+        With `skipped_until` also what you skipped, up to the event of this sequence (`sequence` of the model).
+        """
         body: dict[str, Any] = {"count": count, "strategy": strategy, "explore": explore, "seed": seed}
-        body |= {"resume": resume, "filter": dict(filter or {})}
+        body |= {"resume": resume, "filter": dict(filter or {}), "skipped_until": skipped_until}
         return _questions((yield from self._json("POST", "projects", project, "query", body=body, safe=resume)))
 
     @_Method

@@ -32,7 +32,7 @@ QUESTION = {
     "variance": 0.21,
     "lease": LEASE,
 }
-QUESTIONS = {"model_version": 42, "degraded": False, "items": [QUESTION]}
+QUESTIONS = {"model_version": 42, "degraded": False, "items": [QUESTION], "skipped": None}
 ITEM = {
     "key": "a.png",
     "data": {"text": "a"},
@@ -109,7 +109,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "ItemsAnswer": {"added": 2, "unchanged": 0},
     "ItemPage": {"items": [ITEM], "next": "99"},
     "ItemFeatures": {"columns": 3, "indices": [0, 2], "values": [0.1, 0.9]},
-    "ItemHistory": ITEM | {"history": [EVENT]},
+    "ItemHistory": ITEM | {"own": {"kind": "label", "label": "cat"}, "history": [EVENT]},
     "JobStarted": {"job": ID},
     "JobAnswer": JOB,
     "JobPage": {"jobs": [JOB], "next": None},
@@ -164,6 +164,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
     "PoolMapAnswer": {
         "version": 42,
+        "items": 5574,
         "points": [{"key": "a.png", "x": 0.3, "y": -0.1, "label": "cat", "predicted": "cat", "uncertainty": 0.02}],
     },
     "RankedItems": {

@@ -93,6 +93,11 @@ class Ledger:
         """Items that this person need not be asked about again."""
         return list(self._answered.get(annotator, ()))
 
+    def skipped(self, annotator: str, until: int) -> list[int]:
+        """Items that this person skipped, up to an event of this sequence."""
+        standings = ((item, self.standings[item][annotator]) for item in self.answered(annotator))
+        return [item for item, own in standings if own.kind == "skip" and own.sequence <= until]
+
     def votes(self, item: int) -> dict[str, int]:
         """The class each person chose, in the order they chose it."""
         labels = [(who, s) for who, s in self.standings.get(item, {}).items() if s.class_number is not None]

@@ -48,7 +48,7 @@ def points(view: View, keys: list[str], places: Floats, limit: int) -> dict[str,
     """Up to `limit` items with where they lie and what is known of them now."""
     model = view.model
     if model is None:
-        return {"version": view.version, "points": []}
+        return {"version": view.version, "items": view.n_items, "points": []}
     items = sample(model.labels[: min(len(places), len(keys))], limit)
     guesses = _guesses(model, items)
     names = [*model.nodes.names, None]  # the last for items without a label
@@ -58,7 +58,7 @@ def points(view: View, keys: list[str], places: Floats, limit: int) -> dict[str,
             items.tolist(), places[items].tolist(), model.labels[items].tolist(), guesses, strict=True
         )
     ]
-    return {"version": view.version, "points": found}
+    return {"version": view.version, "items": view.n_items, "points": found}
 
 
 def sample(labels: Indices, limit: int) -> Indices:

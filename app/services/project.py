@@ -307,12 +307,15 @@ class Project:
         whole = shape[0] <= BLOCK_ROWS and (start > 0 or self.engine is None)
         return read(0, shape[0]) if whole else Chunked(shape, read)
 
-    def open_items(self, annotator: str, time: float) -> NDArray[np.bool_]:
-        """Which items this person may be asked about."""
+    def open_items(self, annotator: str, time: float, skipped_until: int = 0) -> NDArray[np.bool_]:
+        """Which items this person may be asked about, with those that they skipped up to an event."""
         for lease in self.leases.expired(time):
             self.end_lease(lease)
         free = self._free.copy()
         free[self.ledger.answered(annotator)] = False
+        if skipped_until:
+            again = self.ledger.skipped(annotator, skipped_until)
+            free[again] = self._free[again]
         free[[lease.item for lease in self.leases.of_annotator(annotator)]] = False
         return free
 

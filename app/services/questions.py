@@ -34,6 +34,7 @@ class Ask:
     seed: int | None = None
     resume: bool = False  # first of all what this person holds already
     among: frozenset[int] | None = None  # only these items
+    skipped_until: int = 0  # also what this person skipped up to this event
 
 
 @dataclass
@@ -48,6 +49,14 @@ class AskTask(Task):
         """Look for the best items, and promise them."""
         self.questions = choose_items(self.project, self.annotator, self.ask)
         self.answer = described(self.project, self.questions)
+        if not self.questions:
+            self.answer["skipped"] = self._skipped()
+
+    def _skipped(self) -> dict[str, int] | None:
+        """What this person could be asked about again, where nothing else is left."""
+        until = self.project.ledger.sequence
+        again = free_items(self.project, self.annotator, replace(self.ask, skipped_until=until))
+        return {"items": int(again.sum()), "until": until} if again.any() else None
 
     @property
     def settles(self) -> bool:
@@ -111,20 +120,26 @@ def own_lease(project: Project, annotator: str, lease_id: str) -> Lease:
 def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
     """Up to `count` items for this person; their leases are in memory when this returns."""
     time = now()
-    free = project.open_items(annotator, time)
+    free = free_items(project, annotator, ask)
     questions = []
     if ask.resume:
         held = project.leases.of_annotator(annotator)[: ask.count]
         questions = [Question(Pick(lease.item, 0.0, "resumed", lease.drawn), lease, is_new=False) for lease in held]
-    if ask.among is not None:
-        chosen = np.zeros_like(free)
-        chosen[[item for item in ask.among if item < len(chosen)]] = True
-        free &= chosen
     for pick in picked(project, free, ask, ask.count - len(questions)):
         lease = _lease(project, annotator, pick, time)
         project.add_lease(lease)
         questions.append(Question(pick, lease))
     return questions
+
+
+def free_items(project: Project, annotator: str, ask: Ask) -> NDArray[np.bool_]:
+    """Which items may be the answer."""
+    free = project.open_items(annotator, now(), ask.skipped_until)
+    if ask.among is not None:
+        chosen = np.zeros_like(free)
+        chosen[[item for item in ask.among if item < len(chosen)]] = True
+        free &= chosen
+    return free
 
 
 def lease_item(project: Project, annotator: str, item: int) -> Question:

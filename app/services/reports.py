@@ -84,13 +84,16 @@ class Report:
         return {
             "kind": row.kind,
             "annotator": self._names.get(row.key_id, row.key_id),
-            "label": None if row.class_number is None else self._classes.name(row.class_number),
-            "predicted": None if row.predicted is None else self._classes.name(row.predicted),
+            "label": self._class_name(row.class_number),
+            "predicted": self._class_name(row.predicted),
             "note": row.note,
             "undoes": row.undoes,
             "sequence": row.sequence,
             "created_at": row.created_at,
         }
+
+    def _class_name(self, number: int | None) -> str | None:
+        return None if number is None else self._classes.name(number)
 
     def features(self, key: str) -> tuple[list[int], list[float]]:
         """Columns and values of an item."""
@@ -102,14 +105,18 @@ class Report:
             raise NotFound("there is no item with this key")
         return row
 
-    def item(self, key: str) -> dict[str, Any]:
-        """With its history."""
+    def item(self, key: str, reader: str) -> dict[str, Any]:
+        """With its history, and the answer of whoever reads it."""
         row = self._row(key)
         history = events.of_item(self._connection, self._id, row.number)
         ledger = Ledger()
         for event in history:
             ledger.apply(event_of(event))
-        return self.described(ledger, row) | {"history": [self.event(event) for event in history]}
+        own = ledger.standing(row.number, reader)
+        return self.described(ledger, row) | {
+            "own": None if own is None else {"kind": own.kind, "label": self._class_name(own.class_number)},
+            "history": [self.event(event) for event in history],
+        }
 
     def page(self, after: int, limit: int) -> tuple[list[dict[str, Any]], str | None]:
         """Items behind this number, and the cursor of the next page."""

@@ -1,7 +1,7 @@
 // The page as a whole: signing in, addresses, and which view is open.
 
 import { call, projectPath, session } from "./api.js";
-import { $ } from "./dom.js";
+import { $, h } from "./dom.js";
 import { Screen } from "./label/screen.js";
 
 const VIEWS = {
@@ -13,10 +13,14 @@ const VIEWS = {
   card: () => import("./manage/card.js"),
 };
 
+const TRY_AGAIN = 2000; // milliseconds
+
 const page = { me: null, project: null, failed, say, go, address };
 const screen = new Screen(page);
 let shown = null; // the address that is open, as a text
 let leave = null; // of the view that is open
+let lostFor = null; // what was told when an address could not be opened
+let again = null; // a timer until it is tried again
 
 /** An address within the page: address({ project, view }). */
 function address(parts) {
@@ -31,6 +35,7 @@ function go(parts) {
 function failed(problem) {
   $("problem").textContent = problem ? problem.message : "";
   $("problem").hidden = !problem;
+  if (problem) $("problem").scrollIntoView({ block: "nearest" });
   if (problem?.status === 401) {
     session.key = null;
     shown = null;
@@ -55,26 +60,47 @@ async function route() {
   }
   if (shown === location.hash && page.me) return;
   const here = (shown = location.hash);
+  clearTimeout(again);
   failed(null);
   if (!session.key) {
     open("sign-in");
     $("key").focus();
     return;
   }
+  const id = given.get("project");
   try {
-    const id = given.get("project");
     const [me, found] = await Promise.all([page.me ?? call("GET", "/me"), id && call("GET", projectPath(id))]);
     const project = found || (me.project && (await call("GET", projectPath(me.project)))) || null;
     if (here !== location.hash) return; // somebody was faster
     Object.assign(page, { me, project });
+    lostFor = null;
     screen.labelling.outbox.retry();
     await openView(given);
   } catch (problem) {
     if (here !== location.hash) return;
     shown = null;
-    failed(problem);
-    if (problem.status !== 401) open("view");
+    if (problem.status === 401) failed(problem);
+    else lost(problem, id);
   }
+}
+
+/** An address that cannot be opened: why, what to do, and where to go; what may pass is tried again. */
+function lost(problem, id) {
+  const isGone = problem.status === 404;
+  if (isGone || page.project?.id !== id) page.project = null;
+  const told = `${location.hash} ${problem.message}`;
+  if (told !== lostFor) {
+    const title = isGone ? "There is no such project" : problem.passes ? "Not now" : "This cannot be opened";
+    const text = isGone
+      ? "It was deleted, or your key is not good for it."
+      : `${problem.message}${problem.passes ? " This page tries again by itself." : ""}`;
+    const retry = h(isGone ? "button" : "button.primary", { onclick: route }, "Try now");
+    const home = location.hash && h(isGone ? "a.button.primary" : "a.button", { href: "#" }, "All projects");
+    open("view", "lost");
+    $("view").append(h("div.card.narrow", h("div", { role: "alert" }, h("h2", title), h("p", text)), h("div.row", !isGone && retry, home || null)));
+  }
+  lostFor = told;
+  if (problem.passes) again = setTimeout(route, Math.max(1000 * problem.retryAfter, TRY_AGAIN));
 }
 
 async function openView(given) {
@@ -146,5 +172,8 @@ $("to-main").addEventListener("click", (event) => {
   $("main").focus();
 });
 window.addEventListener("hashchange", route);
+window.addEventListener("online", () => lostFor && route());
+// A file that is dropped where nobody takes it must not take the place of the page.
+for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
 
 route();

@@ -41,7 +41,7 @@ export async function watch(project, job, progress, signal) {
 
 function wordsOf({ state, message, done, total }) {
   if (state === "queued") return "Waiting for its turn";
-  return capital(message ?? (total ? `${count(done)} of ${count(total)}` : "Working"));
+  return capital(message ?? (total ? `${count(done)} of ${count(total)}` : done ? `Step ${count(done)}` : "Working"));
 }
 
 /** Send a file for import; the id of the job that reads it. */
@@ -55,6 +55,24 @@ export async function sendFile(project, file, progress, { labels = false, signal
 /** Libsvm files look like nothing in particular; all others are known by what is in them. */
 function formatOf(name) {
   return /\.(svm|svmlight|libsvm)$/i.test(name) ? "svmlight" : "auto";
+}
+
+/** Take a file that is dropped anywhere on the page, until the signal ends that; `place` shows that it may be. */
+export function dropAnywhere(place, took, signal) {
+  const listen = (name, does) => document.addEventListener(name, does, { signal });
+  const hasFile = (event) => event.dataTransfer.types.includes("Files");
+  listen("dragover", (event) => {
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    place.classList.add("over");
+  });
+  listen("dragleave", (event) => event.relatedTarget === null && place.classList.remove("over")); // it left the window
+  listen("drop", (event) => {
+    event.preventDefault();
+    place.classList.remove("over");
+    const file = event.dataTransfer.files[0];
+    if (file) took(file);
+  });
 }
 
 /** A place to drop a file on, which is also a button to choose one. */

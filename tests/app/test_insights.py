@@ -117,8 +117,9 @@ def test_the_map_is_drawn_anew_after_a_training(taught):
 
 
 def test_a_small_map_shows_labelled_items_all_the_same(taught):
-    points = taught.get("/map?limit=10")["points"]
-    assert len({point["key"] for point in points}) == 10
+    found = taught.get("/map?limit=10")
+    points = found["points"]
+    assert (found["items"], len({point["key"] for point in points})) == (60, 10)
     assert sum(point["label"] is not None for point in points) == 5
     taught.get("/map?limit=0", 422)
 

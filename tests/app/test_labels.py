@@ -91,6 +91,44 @@ def test_an_answer_after_its_lease_is_stored_and_said_to_be_late(project):
     assert project.get(f"/items/{item['key']}")["label"] == "a"
 
 
+def test_what_somebody_skipped_is_asked_again_when_nothing_else_is_left(project):
+    ann, bob = project.as_other(), project.as_other()
+    ann.label(dict.fromkeys(keys()[3:], "a"))
+    for key in keys(3):
+        ann.answer(key, action="skip")
+    ann.answer("k2", action="unsure")
+    empty = ann.post("/query")
+    assert (empty["items"], empty["skipped"]["items"]) == ([], 2)
+    until = empty["skipped"]["until"]
+    assert bob.post("/query")["items"][0]["key"] in ("k0", "k1")  # a skip leaves it to others; now one of them has it
+    again = ann.post("/query", {"count": 5, "skipped_until": until})["items"]
+    assert [item["key"] in ("k0", "k1") for item in again] == [True]
+    ann.answer(again[0]["key"], action="skip")
+    assert ann.post("/query", {"skipped_until": until})["items"] == []  # once is enough, until it is wanted again
+    assert bob.post("/query", {"count": 5})["skipped"] is None
+    ann.post("/query", {"skipped_until": -1}, 422)
+
+
+def test_an_item_tells_whoever_reads_it_their_own_answer(project):
+    ann, bob = project.as_other(), project.as_other()
+    ann.label({"k0": "a"})
+    bob.label({"k0": "b"})
+    bob.answer("k1", action="unsure")
+    bob.answer("k2", action="skip")
+
+    def own(who, key):
+        return who.get(f"/items/{key}")["own"]
+
+    assert (own(ann, "k0"), own(bob, "k0"), own(project, "k0")) == (
+        {"kind": "label", "label": "a"},
+        {"kind": "label", "label": "b"},
+        None,
+    )
+    assert [own(bob, key) and own(bob, key)["kind"] for key in ("k1", "k2", "k3")] == ["unsure", "skip", None]
+    bob.delete("/labels/k0")
+    assert own(bob, "k0") is None
+
+
 def test_skipping_and_not_knowing(project):
     other = project.as_other()
     project.answer("k0", action="skip")

@@ -64,7 +64,7 @@ async def get_item(at: Reader, key: str) -> Any:
 
     def read() -> Any:
         with at.service.database.read() as connection:
-            return Report(connection, at.project.id).item(key)
+            return Report(connection, at.project.id).item(key, at.principal.key_id)
 
     return await at.in_thread(read)
 

@@ -113,7 +113,7 @@ async def with_data(at: AtProject, answer: dict[str, Any]) -> dict[str, Any]:
 
 async def _ask(at: AtProject, body: schemas.Ask) -> Ask:
     among = await at.in_thread(matching, at.project, body.filter) if body.filter else None
-    return Ask(body.count, body.strategy, body.explore, body.seed, body.resume, among)
+    return Ask(body.count, body.strategy, body.explore, body.seed, body.resume, among, body.skipped_until)
 
 
 def _idempotency(key: str, at: AtProject, content: Any) -> Idempotency:

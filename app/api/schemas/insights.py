@@ -62,6 +62,7 @@ class PoolMapAnswer(BaseModel):
     """Items in the plane, by the two main directions in which the kernel tells them apart."""
 
     version: int
+    items: int = Field(description="of the whole pool, of which the points are some")
     points: list[Point]
 
 

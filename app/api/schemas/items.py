@@ -91,9 +91,17 @@ class EventAnswer(BaseModel):
     created_at: float
 
 
+class OwnAnswer(BaseModel):
+    """What your own answer on an item is now."""
+
+    kind: Literal["label", "skip", "unsure"]
+    label: str | None
+
+
 class ItemHistory(ItemAnswer):
     """An item with everything that was said of it."""
 
+    own: OwnAnswer | None = Field(description="your own answer, whatever others say")
     history: list[EventAnswer]
 
 

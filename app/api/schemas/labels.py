@@ -29,6 +29,9 @@ class Ask(Body):
     filter: Annotated[dict[Name, Scalar], Field(max_length=20), BeforeValidator(_few)] = Field(
         default_factory=dict, description="only items whose data has these values"
     )
+    skipped_until: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = Field(
+        0, description="also items that you skipped, up to the event of this sequence"
+    )
 
 
 class LeaseAnswer(BaseModel):
@@ -53,12 +56,20 @@ class Question(BaseModel):
     lease: LeaseAnswer
 
 
+class SkippedItems(BaseModel):
+    """Items that you skipped and may be asked about again: by a query with this `until` as its `skipped_until`."""
+
+    items: int
+    until: int
+
+
 class Questions(BaseModel):
     """Items to label."""
 
     model_version: int
     degraded: bool = Field(description="true while there is no model to choose by, and items are drawn at random")
     items: list[Question]
+    skipped: SkippedItems | None = Field(None, description="what you skipped, if a query finds nothing else")
 
 
 class LabelEntry(Body):

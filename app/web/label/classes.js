@@ -18,13 +18,14 @@ const ROOM_BESIDE = 208; // pixels of a button from which on there is room for a
 export class Classes {
   #project = null;
   #at = null; // the class whose kinds are shown; null at the top
+  #had = new Map(); // level of the tree -> the keys of its classes since the project was opened, those that are gone, too
   #keys = new Map(); // key -> class
   #shares = null; // how likely each class is
 
-  /** `chosen(name)` is told which class was pressed, and `say` reads out. */
-  constructor(chosen, say) {
-    this.chosen = chosen;
-    this.say = say;
+  /** `chosen(name)` is told which class was pressed, and tells whether that is an answer; `isSeen()` tells whether people
+      can have seen what is there; `gone(name)` is told of a key whose class is not there any more; `say` reads out. */
+  constructor({ chosen, isSeen, gone, say }) {
+    Object.assign(this, { chosen, isSeen, gone, say });
     $("classes").addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (button && event.detail < 2) this.choose(button.dataset.name); // the second click of a double click is no answer
@@ -35,6 +36,11 @@ export class Classes {
     $("find").addEventListener("keydown", (event) => this.#found(event));
     $("new-class").addEventListener("submit", (event) => this.#named(event));
     new ResizeObserver(() => this.#balance()).observe($("classes"));
+  }
+
+  /** Another project: keys begin anew. */
+  forget() {
+    this.#had.clear();
   }
 
   show(project) {
@@ -49,22 +55,28 @@ export class Classes {
 
   /** What a key does here, or undefined. */
   of(key) {
-    if (this.#keys.has(key)) return () => this.choose(this.#keys.get(key));
+    if (this.#keys.has(key)) return () => this.#press(this.#keys.get(key));
     if (this.#at === null) return undefined;
     return { Enter: () => this.chosen(this.#at), Escape: () => this.#up(), Backspace: () => this.#up() }[key];
   }
 
+  #press(name) {
+    if (kindsOf(this.#project, this.#at).includes(name)) this.choose(name);
+    else this.gone(name);
+  }
+
   /** Answer with a class, or show its kinds. */
   choose(name) {
+    if (!this.isSeen()) return;
     if (kindsOf(this.#project, name).length) {
       this.#go(name);
       return;
     }
+    if (!this.chosen(name)) return;
     const button = [...$("classes").children].find((one) => one.dataset.name === name);
     button?.classList.remove("chosen");
     void button?.offsetWidth; // so that the flash begins anew
     button?.classList.add("chosen");
-    this.chosen(name);
   }
 
   /** Back to the classes that are no kind of others. */
@@ -108,8 +120,10 @@ export class Classes {
 
   #draw() {
     const here = kindsOf(this.#project, this.#at);
-    const keys = new Map(keysOf(here).map((key, place) => [here[place], key]));
-    this.#keys = new Map([...keys].filter(([, key]) => key).map(([name, key]) => [key, name]));
+    const had = this.#had.get(this.#at) ?? new Map();
+    const keys = keysOf(here, had);
+    this.#had.set(this.#at, new Map([...had, ...keys]));
+    this.#keys = new Map([...had, ...keys].filter(([, key]) => key).map(([name, key]) => [key, name]));
     const sought = $("find").value.trim().toLowerCase();
     const found = sought ? this.#project.classes.filter((name) => name.toLowerCase().includes(sought)) : here;
     const buttons = found.slice(0, MOST_BUTTONS).map((name) => this.#button(name, keys.get(name)));

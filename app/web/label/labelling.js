@@ -8,6 +8,7 @@ const DEPTH = 3; // items at hand: the one shown and those after it
 const LOOK_AGAIN = 15_000; // milliseconds until an empty hand asks again
 const AWAY = 600_000; // without a sign of life, items are no longer kept from others
 const ANSWERS_PER_REFRESH = 5;
+const REFRESH = 30_000; // milliseconds
 
 export class Labelling {
   #project = null;
@@ -18,14 +19,16 @@ export class Labelling {
   #history = [];
   #labelled = 0;
   #items = 0;
+  #skipped = null; // what might be asked again: { items, until }, when nothing else is left
+  #skippedUntil = 0; // the event up to which skipped items are asked again
   #sinceRefresh = 0;
   #answers = 0; // given and taken back
   #alive = Date.now();
   #timers = [];
   #again = null;
 
-  /** The screen is told everything that people must see: show, message, empty, last, progress, model, sitting, saving,
-      classes, failed, say. */
+  /** The screen is told everything that people must see: show, message, empty, noQuestion, last, progress, model,
+      sitting, saving, classes, gone, failed, say. */
   constructor(screen) {
     this.screen = screen;
     this.outbox = new Outbox({
@@ -36,7 +39,9 @@ export class Labelling {
     for (const name of ["keydown", "pointerdown", "pointermove", "wheel"])
       document.addEventListener(name, () => (this.#alive = Date.now()), { passive: true });
     document.addEventListener("visibilitychange", () => {
-      if (document.visibilityState === "visible") this.#heartbeat();
+      if (document.hidden || !this.#project) return;
+      this.#heartbeat();
+      this.#refresh(); // others, or another tab, may have changed the classes
     });
   }
 
@@ -53,7 +58,7 @@ export class Labelling {
     this.close();
     this.#project = project;
     this.#history = [];
-    this.#labelled = this.#items = 0;
+    this.#labelled = this.#items = this.#skippedUntil = 0;
     this.sitting = new Sitting(project.id);
     this.screen.sitting(this.sitting);
     this.screen.last(null);
@@ -62,7 +67,7 @@ export class Labelling {
     const beat = Math.min(Math.max(project.settings.lease_seconds / 3, 0.5), 120);
     this.#timers = [
       setInterval(() => this.#heartbeat(), 1000 * beat),
-      setInterval(() => this.#sinceRefresh && this.#refresh(), 30_000),
+      setInterval(() => document.hidden || this.#refresh(), REFRESH),
     ];
     this.#refresh();
     await this.refill();
@@ -79,19 +84,31 @@ export class Labelling {
     this.#project = this.#shown = null;
   }
 
-  /** Answer with { label }, or with { action: "skip" or "unsure", note }. The next item is there at once. */
+  /** Answer with { label }, or with { action: "skip" or "unsure", note }, and tell whether that was taken. The next item
+      is there at once. */
   answer(said) {
-    if (this.#busy || this.#filling || !this.#queue.length) return;
+    if (this.#busy || this.#filling || !this.#queue.length) return false;
     const item = this.#queue.shift();
     const body = { labels: [{ key: item.key, lease: item.lease.id, ...said }] };
     const missing = DEPTH - this.#queue.length - this.outbox.expected;
-    if (missing > 0) body.next = { count: missing };
+    if (missing > 0) body.next = { count: missing, ...this.#alsoSkipped };
     const done = { key: item.key, label: said.label, action: said.action ?? "label" };
     this.#history.push(done);
     this.#count(done.action, 1);
     this.screen.failed(null);
     this.outbox.add(this.#path("labels"), body, item);
     this.#show(done);
+    return true;
+  }
+
+  /** Ask about what this person has skipped so far; what they skip from now on is left alone. */
+  askSkipped() {
+    this.#skippedUntil = this.#skipped?.until ?? 0;
+    return this.refill();
+  }
+
+  get #alsoSkipped() {
+    return this.#skippedUntil ? { skipped_until: this.#skippedUntil } : {};
   }
 
   /** Say something about the item at hand, which stays there. */
@@ -143,7 +160,7 @@ export class Labelling {
     try {
       await this.outbox.drained();
       if (project !== this.#project) return false;
-      const ask = { count: Math.max(DEPTH, order.length, wanted), resume: true };
+      const ask = { count: Math.max(DEPTH, order.length, wanted), resume: true, ...this.#alsoSkipped };
       const answer = await call("POST", this.#path("query"), ask);
       if (project !== this.#project) return false;
       const place = (item) => order.findIndex(({ key }) => key === item.key);
@@ -152,7 +169,9 @@ export class Labelling {
       this.#queue = [];
       this.#take(items.sort((a, b) => rank(a) - rank(b)));
       if (!items.length) {
-        this.screen.empty();
+        this.#skipped = answer.skipped;
+        this.#skippedUntil = 0;
+        this.screen.empty(answer.skipped?.items ?? 0);
         this.#refresh();
         this.#again = setTimeout(() => this.refill(), LOOK_AGAIN);
       }
@@ -189,12 +208,19 @@ export class Labelling {
 
   /** The service did not take an answer and never will: the person must know, and decide again. */
   async #refused(entry, problem) {
-    this.screen.failed(problem);
-    if (!this.#isHere(entry) || entry.body.labels[0].action === "comment") return;
+    const [{ label, action }] = entry.body.labels;
+    if (!this.#isHere(entry) || action === "comment") {
+      this.screen.failed(problem);
+      return;
+    }
+    const project = this.#project;
     this.#count(this.#history.pop()?.action, -1);
     if (entry.item) this.#queue.unshift(entry.item);
     this.#show();
     await this.#reload();
+    if (project !== this.#project) return;
+    if (label !== undefined && !project.classes.includes(label)) this.screen.gone(label);
+    else if (this.#queue.length) this.screen.failed(problem);
     if (!this.#queue.length && !this.outbox.size) this.refill();
   }
 
@@ -225,7 +251,7 @@ export class Labelling {
   }
 
   #noQuestion(problem) {
-    this.screen.message(problem.passes ? "Not now" : "You cannot label here", problem.message);
+    this.screen.noQuestion(problem);
     const wait = Math.max(1000 * problem.retryAfter, 2000);
     if (problem.passes) this.#again = setTimeout(() => this.refill(), wait);
   }
@@ -289,8 +315,9 @@ export class Labelling {
       if (project !== this.#project) return;
       Object.assign(project, { classes, parents });
       this.screen.classes(project);
-    } catch {
-      // Later.
+    } catch (problem) {
+      // Later; in a project that is gone there is nothing to answer.
+      if (project === this.#project && problem.status === 404) this.#queue = [];
     }
   }
 

@@ -13,6 +13,7 @@ export function showProgress(labelled, items) {
 export function showSitting(sitting) {
   $("sitting").textContent = count(sitting.labels);
   $("skipped").textContent = count(sitting.skips);
+  $("unsure-count").textContent = count(sitting.unsure);
   $("rate").textContent = sitting.rate ?? "–";
 }
 

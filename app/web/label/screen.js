@@ -8,12 +8,15 @@ import { Labelling } from "./labelling.js";
 import { showModel, showProgress, showSitting, whyAsked } from "./progress.js";
 
 const SLOW = 400; // milliseconds after which saving is shown
+const GLANCE = 200; // milliseconds in which nobody can have seen what is new, and a key may bounce
 const GUESSES = kept("guesses", false);
 const SAID = { skip: "Skipped", unsure: "Unsure", undo: "Undone" };
 
 export class Screen {
   #project = null;
   #slow = null;
+  #since = 0; // when the item, or a change of the classes, was shown
+  #drawn = ""; // classes that are shown
   #hasWhy = true; // until the service says that it knows no such thing
 
   /** `page` shows problems and reads things out for the whole site. */
@@ -22,7 +25,12 @@ export class Screen {
     this.say = page.say;
     this.content = new Content($("content"));
     this.labelling = new Labelling(this);
-    this.buttons = new Classes((label) => this.labelling.answer({ label }), this.say);
+    this.buttons = new Classes({
+      chosen: (label) => this.#answer({ label }),
+      isSeen: () => this.#isSeen,
+      gone: (name) => this.gone(name),
+      say: this.say,
+    });
     this.#listen();
     this.#showGuessing();
   }
@@ -30,6 +38,7 @@ export class Screen {
   async open(project) {
     this.#project = project;
     this.#hasWhy = true;
+    this.buttons.forget();
     this.saving(this.labelling.outbox);
     await this.labelling.open(project);
   }
@@ -42,6 +51,7 @@ export class Screen {
 
   show(item, done) {
     const did = done && (done.action === "label" ? `Labelled ${done.label}` : SAID[done.action]);
+    this.#since = performance.now();
     this.buttons.top();
     this.#about(item);
     if (item) {
@@ -76,11 +86,32 @@ export class Screen {
     $("zoom").hidden = true;
   }
 
-  empty() {
-    const again = h("button.primary", { onclick: () => this.labelling.refill() }, "Look again");
+  /** Nothing is left; `skipped` items might be asked about again. */
+  empty(skipped) {
+    const text = skipped
+      ? `You skipped ${plural(skipped, "item")}. All else is answered, or somebody else has it at hand.`
+      : "Every item is answered, or somebody else has it at hand. This page looks again by itself.";
+    if ($("content").querySelector(".message p")?.textContent === text) return; // whoever is at a button stays there
+    const ask = skipped && h("button.primary", { onclick: () => this.labelling.askSkipped() }, "Ask the skipped ones again");
+    const again = h(skipped ? "button" : "button.primary", { onclick: () => this.labelling.refill() }, "Look again");
     const look = h("a.button", { href: `#project=${encodeURIComponent(this.#project.id)}&view=look` }, "See how it went");
-    const text = "Every item is answered, or somebody else has it at hand. This page looks again by itself.";
-    this.message("Nothing to ask", text, h("div.row.centred", again, look));
+    this.message("Nothing to ask", text, h("div.row.centred", skipped > 0 && ask, again, look));
+    this.say(`Nothing to ask. ${text}`);
+  }
+
+  /** There is no question: for a while, for this person, or because the project is gone. */
+  noQuestion(problem) {
+    const home = h("div.row.centred", h("a.button.primary", { href: "#" }, "All projects"));
+    if (problem.passes) this.message("Not now", problem.message);
+    else if (problem.status === 404) this.message("There is no such project", "It was deleted, or your key is not good for it.", home);
+    else this.message("You cannot label here", problem.message, home);
+  }
+
+  /** Somebody pressed the key of a class, or answered with one, that is not where it was. */
+  gone(name) {
+    const hasMoved = this.#project.classes.includes(name);
+    const text = hasMoved ? `“${name}” has moved in the tree: choose again.` : `There is no class “${name}” any more: choose another.`;
+    this.failed(new Error(text));
   }
 
   last(done) {
@@ -101,6 +132,9 @@ export class Screen {
   }
 
   classes(project) {
+    const drawn = JSON.stringify([project.classes, project.parents]);
+    if (drawn !== this.#drawn) this.#since = performance.now();
+    this.#drawn = drawn;
     this.buttons.show(project);
     if (this.labelling.item) this.#explain(this.labelling.item);
   }
@@ -176,11 +210,20 @@ export class Screen {
 
   // Buttons and keys.
 
+  /** Whether people can have seen the item and the classes: else an answer is a bounce, or meant for what was there. */
+  get #isSeen() {
+    return performance.now() - this.#since >= GLANCE;
+  }
+
+  #answer(said) {
+    return this.#isSeen && this.labelling.answer(said);
+  }
+
   #listen() {
     const { labelling, content } = this;
     const act = {
-      skip: () => labelling.answer({ action: "skip" }),
-      unsure: () => labelling.answer({ action: "unsure" }),
+      skip: () => this.#answer({ action: "skip" }),
+      unsure: () => this.#answer({ action: "unsure" }),
       undo: () => labelling.undo(),
       comment: () => this.#openComment(),
       guess: () => this.toggleGuess(),

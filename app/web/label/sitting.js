@@ -2,6 +2,7 @@
 
 const KEPT = 100; // times of answers
 const MINUTE = 60_000;
+const COUNTED = { label: "labels", skip: "skips", unsure: "unsure" };
 const PAUSE = 1_800_000; // milliseconds without an answer that end a sitting
 
 export class Sitting {
@@ -9,17 +10,17 @@ export class Sitting {
     this.name = `asknext.sitting.${project}`;
     const stored = JSON.parse(sessionStorage.getItem(this.name));
     const isOver = !stored?.times.length || Date.now() - stored.times.at(-1) > PAUSE;
-    Object.assign(this, isOver ? { labels: 0, skips: 0, times: [] } : stored);
+    Object.assign(this, { labels: 0, skips: 0, unsure: 0, times: [] }, isOver ? {} : stored);
   }
 
   /** One more answer, or one less. */
   count(action, by) {
-    if (action === "label") this.labels = Math.max(this.labels + by, 0);
-    else if (action) this.skips = Math.max(this.skips + by, 0);
+    const name = COUNTED[action];
+    if (name) this[name] = Math.max(this[name] + by, 0);
     if (by > 0) this.times.push(Date.now());
     this.times.splice(0, this.times.length - KEPT);
-    const { labels, skips, times } = this;
-    sessionStorage.setItem(this.name, JSON.stringify({ labels, skips, times }));
+    const { labels, skips, unsure, times } = this;
+    sessionStorage.setItem(this.name, JSON.stringify({ labels, skips, unsure, times }));
   }
 
   /** Answers a minute of late, or null. */

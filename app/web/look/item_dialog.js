@@ -1,9 +1,12 @@
 // One item with everything that was said of it, and a label that can be put right.
 
 import { call, projectPath } from "../api.js";
+import { attempt } from "../attempt.js";
 import { at, h, percent } from "../dom.js";
 import { Content } from "../item/content.js";
 import { said } from "./history.js";
+
+const SAID = { skip: "You skipped it.", unsure: "You were unsure." };
 
 export class ItemDialog {
   /** `changed()` is told when a label was put right. */
@@ -64,35 +67,34 @@ export class ItemDialog {
     ].filter(Boolean);
   }
 
-  /** A label of one's own. */
+  /** A label of one's own, whatever others say. */
   #correction(item) {
-    const { project } = this.page;
-    const choose = h(
-      "select",
-      { id: "correct-label" },
-      project.classes.map((name) => h("option", { value: name, selected: name === item.label }, name)),
-    );
-    const save = () => call("POST", projectPath(project.id, "labels"), { labels: [{ key: item.key, label: choose.value }] });
-    const retract = () => call("DELETE", projectPath(project.id, "labels", item.key));
-    const after = (act) => async () => {
-      try {
-        await act();
-        await this.open(item.key);
-        this.changed();
-      } catch (problem) {
-        this.element.close(); // so that the problem can be seen
-        this.page.failed(problem);
-      }
+    const { project, me } = this.page;
+    const own = item.own?.label ?? "";
+    const choose = h("select", { id: "correct-label", onchange: () => (save.disabled = !choose.value) }, [
+      !own && h("option", { value: "" }, "None"),
+      project.classes.map((name) => h("option", { value: name, selected: name === own }, name)),
+    ]);
+    const button = (kind, text, act) => {
+      const made = h(kind, { onclick: () => attempt(this.page, made, () => after(act)) }, text);
+      return made;
     };
+    const after = async (act) => {
+      await act();
+      await this.open(item.key);
+      this.changed();
+    };
+    const answer = () => call("POST", projectPath(project.id, "labels"), { labels: [{ key: item.key, label: choose.value }] });
+    const retract = () => call("DELETE", projectPath(project.id, "labels", item.key));
+    const save = button("button.small.primary", "Save", answer);
+    const ofAll = me.role === "admin" && item.votes.length > 0; // without one's own label
+    save.disabled = !own;
     return h(
       "div.field",
       h("label", { htmlFor: "correct-label" }, "Your label"),
       choose,
-      h(
-        "div.row",
-        h("button.small.primary", { onclick: after(save), disabled: !project.classes.length }, "Save"),
-        item.votes.length > 0 && h("button.small", { onclick: after(retract) }, "Retract"),
-      ),
+      item.own && SAID[item.own.kind] && h("p.fine", SAID[item.own.kind]),
+      h("div.row", save, own ? button("button.small", "Retract", retract) : ofAll && button("button.small", "Retract all labels", retract)),
     );
   }
 }

@@ -148,9 +148,12 @@ function mapPanel(project, opened) {
         body.replaceChildren(nothing("The map is drawn when the model has been trained."));
         return null;
       }
-      const text = `Map of ${count(found.points.length)} items: those that the model finds alike are close. The lists below have the same items.`;
+      const isPart = found.points.length < found.items;
+      const what = count(found.points.length) + (isPart ? ` of ${count(found.items)}` : "");
+      const text = `Map of ${what} items: those that the model finds alike are close. The lists below have the same items.`;
       const drawn = await chart(body, text, (canvas) => mapChart(canvas, found.points, project.classes, by, opened));
-      body.append(h("p.fine.centred", MEANING[by]));
+      const some = isPart && `${what} items are drawn, evenly spread over the pool; up to half of them are labelled ones. `;
+      body.append(h("p.fine.centred", some, MEANING[by]));
       return drawn;
     },
     { tools: [tools] },

@@ -1,6 +1,7 @@
 // Classes: added, renamed, moved in their tree, merged.
 
 import { call, projectPath } from "../api.js";
+import { attempt } from "../attempt.js";
 import { h } from "../dom.js";
 import { inOrder } from "../tree.js";
 
@@ -8,10 +9,11 @@ export function classesSection(place, page, signal) {
   const { project } = page;
   const rows = h("tbody");
   const name = h("input", { id: "class-name", required: true, maxLength: 200, autocomplete: "off" });
-  const form = h("form.fields", h("div.field", h("label", { htmlFor: "class-name" }, "New class"), name), h("button", { type: "submit" }, "Add"));
-  form.addEventListener("submit", (event) => {
+  const add = h("button", { type: "submit" }, "Add");
+  const form = h("form.fields", h("div.field", h("label", { htmlFor: "class-name" }, "New class"), name), add);
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    change(() => call("POST", projectPath(project.id, "classes"), { name: name.value.trim() })).then(() => (name.value = ""));
+    if (await change(add, () => call("POST", projectPath(project.id, "classes"), { name: name.value.trim() }))) name.value = "";
   });
   document.addEventListener("settings-saved", list, { signal });
   place.replaceChildren(
@@ -20,14 +22,11 @@ export function classesSection(place, page, signal) {
   );
   list();
 
-  async function change(act) {
-    page.failed(null);
-    try {
+  function change(control, act) {
+    return attempt(page, control, async () => {
       Object.assign(project, await act());
       list();
-    } catch (problem) {
-      page.failed(problem);
-    }
+    });
   }
 
   function list() {
@@ -38,15 +37,15 @@ export function classesSection(place, page, signal) {
   function row(one, depth) {
     const path = projectPath(project.id, "classes", one);
     const field = h("input", { value: one, maxLength: 200, "aria-label": `Name of ${one}` });
-    const rename = () => field.value.trim() && field.value !== one && change(() => call("PATCH", path, { name: field.value.trim() }));
+    const rename = () => field.value.trim() && field.value !== one && change(field, () => call("PATCH", path, { name: field.value.trim() }));
     field.addEventListener("change", rename);
     const others = project.classes.filter((other) => other !== one);
     const option = (other) => h("option", { value: other }, other);
     const into = h("select", { "aria-label": `Merge ${one} into` }, h("option", { value: "" }, "Merge into…"), others.map(option));
-    into.addEventListener("change", () => {
+    into.addEventListener("change", async () => {
       const question = `Make every label “${one}” a label “${into.value}”? The class “${one}” goes.`;
-      if (into.value && confirm(question)) change(() => call("POST", `${path}/merge`, { into: into.value }));
-      else into.value = "";
+      if (into.value && confirm(question)) await change(into, () => call("POST", `${path}/merge`, { into: into.value }));
+      into.value = "";
     });
     const hasTree = project.settings.likelihood === "softmax" && others.length > 0;
     return h(
@@ -62,7 +61,7 @@ export function classesSection(place, page, signal) {
     const above = h("select", { "aria-label": `${one} is a kind of` }, h("option", { value: "" }, "At the top"), options);
     above.value = project.parents[one] ?? "";
     above.addEventListener("change", async () => {
-      await change(() => call("PATCH", projectPath(project.id, "classes", one), { parent: above.value || null }));
+      await change(above, () => call("PATCH", projectPath(project.id, "classes", one), { parent: above.value || null }));
       above.value = project.parents[one] ?? ""; // as it was, if that could not be
     });
     return above;

@@ -1,6 +1,7 @@
 // More items in, labels out, and the end of a project.
 
 import { blob, call, projectPath } from "../api.js";
+import { attempt } from "../attempt.js";
 import { h } from "../dom.js";
 import { Progress, dropZone, sendFile, watch } from "../jobs.js";
 import { describe } from "../projects/start.js";
@@ -19,7 +20,9 @@ export function filesSection(place, page, signal) {
   const zone = dropZone("Add items from a file", "zip, CSV, JSONL or npz; items that are there already do not change", (file) =>
     take(file),
   );
-  const links = EXPORTS.map(([text, query, name]) => h("button", { onclick: () => save(query, name) }, text));
+  const links = EXPORTS.map(([text, query, name]) =>
+    h("button", { onclick: ({ currentTarget }) => attempt(page, currentTarget, () => save(query, name)) }, text),
+  );
   place.replaceChildren(
     zone,
     h("label.check", labels, "Labels in the file count, as mine"),
@@ -29,29 +32,21 @@ export function filesSection(place, page, signal) {
   );
 
   async function take(file) {
-    page.failed(null);
     const progress = new Progress("Import");
     result.replaceChildren(progress.element);
-    try {
+    const isRead = await attempt(page, zone, async () => {
       const job = await sendFile(project.id, file, progress, { labels: labels.checked, signal });
       const done = await watch(project.id, job, progress, signal);
       if (done) result.replaceChildren(...describe(done.result));
-    } catch (problem) {
-      if (signal.aborted) return;
-      result.replaceChildren();
-      page.failed(problem);
-    }
+    });
+    if (!isRead) result.replaceChildren();
   }
 
   async function save(query, name) {
-    try {
-      const content = await blob(`v1${projectPath(project.id, "labels")}?${query}`);
-      const url = URL.createObjectURL(content);
-      h("a", { href: url, download: `${project.name.replace(/[^\p{L}\p{N}]+/gu, "-")}-${name}` }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
-    } catch (problem) {
-      page.failed(problem);
-    }
+    const content = await blob(`v1${projectPath(project.id, "labels")}?${query}`);
+    const url = URL.createObjectURL(content);
+    h("a", { href: url, download: `${project.name.replace(/[^\p{L}\p{N}]+/gu, "-")}-${name}` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
   }
 }
 
@@ -66,14 +61,12 @@ export function dangerSection(place, page) {
     h("div.field", h("label", { htmlFor: "delete-name" }, `Type “${project.name}” to delete it`), field),
     button,
   );
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    try {
+    attempt(page, button, async () => {
       await call("DELETE", projectPath(project.id));
       page.go({});
-    } catch (problem) {
-      page.failed(problem);
-    }
+    });
   });
   place.replaceChildren(h("p.fine", "Nobody can open it afterwards. Export its labels first."), form);
 }

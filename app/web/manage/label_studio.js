@@ -1,6 +1,7 @@
 // Label Studio: an address to paste there, how the link goes, and a sync by hand.
 
 import { call, projectPath } from "../api.js";
+import { attempt } from "../attempt.js";
 import { at, capital, count, h, plural } from "../dom.js";
 import { Progress, watch } from "../jobs.js";
 import { copied } from "./copied.js";
@@ -28,26 +29,18 @@ export async function labelStudioSection(place, page, signal) {
     state.replaceChildren(...(link ? linked(link) : [form()]));
   }
 
-  async function attempt(act) {
-    page.failed(null);
-    try {
-      await act();
-    } catch (problem) {
-      if (!signal.aborted) page.failed(problem);
-    }
-  }
-
   function form() {
     const inputs = FIELDS.map(([name, , hint]) =>
       h("input", { id: `studio-${name}`, name, placeholder: hint, autocomplete: "off", type: name === "token" ? "password" : "text" }),
     );
     const rows = FIELDS.map(([name, title], i) => h("div.field", h("label", { htmlFor: `studio-${name}` }, title), inputs[i]));
     const help = h("p.fine", "Without an address and a token, Label Studio gets predictions but chooses the next task by itself.");
-    const element = h("form.fields", rows, h("button.primary", { type: "submit" }, "Make a link"));
+    const make = h("button.primary", { type: "submit" }, "Make a link");
+    const element = h("form.fields", rows, make);
     element.addEventListener("submit", (event) => {
       event.preventDefault();
       const [address, token, number] = inputs.map((input) => input.value.trim() || null);
-      attempt(async () => {
+      attempt(page, make, async () => {
         const link = await call("POST", path, { address, token, remote_project: number === null ? null : Number(number) });
         const url = new URL(link.path.slice(1), `${location.origin}${location.pathname}`).href;
         made.replaceChildren(
@@ -62,8 +55,8 @@ export async function labelStudioSection(place, page, signal) {
   function linked(link) {
     const progress = new Progress("Sync");
     progress.element.hidden = true;
-    const sync = h("button", { onclick: () => attempt(bring) }, "Sync now");
-    const end = h("button.danger", { onclick: () => attempt(remove) }, "End the link");
+    const sync = h("button", { onclick: () => attempt(page, sync, bring) }, "Sync now");
+    const end = h("button.danger", { onclick: () => attempt(page, end, remove) }, "End the link");
     return [
       link.problem && h("p.fine", { role: "alert" }, `${capital(link.problem)}.`),
       h("dl.pairs", facts(link).map(([name, value]) => h("div", h("dt", name), h("dd", value)))),

@@ -1,6 +1,7 @@
 // Keys of annotators: made, shared by a link, revoked.
 
 import { call } from "../api.js";
+import { attempt } from "../attempt.js";
 import { h, onDay } from "../dom.js";
 import { copied } from "./copied.js";
 
@@ -16,23 +17,21 @@ export async function peopleSection(place, page) {
   const role = h("select", { id: "key-role" }, ROLES.map(([value, text]) => h("option", { value }, text)));
   const made = h("div", { role: "status" });
   const rows = h("tbody");
+  const make = h("button.primary", { type: "submit" }, "Make a key");
   const form = h(
     "form.fields",
     h("div.field", h("label", { htmlFor: "key-name" }, "Name"), name),
     h("div.field", h("label", { htmlFor: "key-role" }, "Role in this project"), role),
-    h("button.primary", { type: "submit" }, "Make a key"),
+    make,
   );
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    page.failed(null);
-    try {
+    attempt(page, make, async () => {
       const key = await call("POST", "/keys", { name: name.value.trim(), role: role.value, project: project.id });
       name.value = "";
       made.replaceChildren(shared(key, page));
       await list();
-    } catch (problem) {
-      page.failed(problem);
-    }
+    });
   });
   const heads = ["Name", "Role", "Good for", "Since", ""].map((text) => h(text === "Since" ? "th.since" : text ? "th" : "td", text));
   const table = h("table.events", h("thead", h("tr", heads)), rows);
@@ -53,14 +52,12 @@ export async function peopleSection(place, page) {
 
   function row(key) {
     const revoke = h("button.small.danger", { "aria-label": `Revoke the key of ${key.name}` }, "Revoke");
-    revoke.addEventListener("click", async () => {
+    revoke.addEventListener("click", () => {
       if (!confirm(`Revoke the key of ${key.name}? It is useless from then on. What it labelled stays.`)) return;
-      try {
+      attempt(page, revoke, async () => {
         await call("DELETE", `/keys/${encodeURIComponent(key.id)}`);
         await list();
-      } catch (problem) {
-        page.failed(problem);
-      }
+      });
     });
     return h(
       key.revoked_at ? "tr.revoked" : "tr",

@@ -1,6 +1,7 @@
 // Settings, as the service describes them: names, choices and help come from its OpenAPI document.
 
 import { call, projectPath } from "../api.js";
+import { attempt } from "../attempt.js";
 import { capital, h } from "../dom.js";
 
 const FIRST = ["strategy", "explore", "overlap", "consensus", "lease_seconds", "open_classes", "retrain"];
@@ -24,21 +25,18 @@ export async function settingsSection(place, page) {
     h("details", h("summary", "Model"), h("p.fine", "A change trains the model anew."), h("div.setting-grid", elements(false))),
     h("div.row", save, told),
   );
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    page.failed(null);
     told.textContent = "";
     const changed = [...fields].filter(([name, one]) => one.value !== undefined && one.value !== project.settings[name]);
     const settings = Object.fromEntries(changed.map(([name, one]) => [name, one.value]));
-    try {
+    attempt(page, save, async () => {
       const answer = await call("PATCH", projectPath(project.id), { name: project_name.value.trim(), settings });
       Object.assign(project, answer);
       document.getElementById("title").textContent = answer.name;
       told.textContent = "Saved";
       document.dispatchEvent(new Event("settings-saved"));
-    } catch (problem) {
-      page.failed(problem);
-    }
+    });
   });
   place.replaceChildren(form);
 }

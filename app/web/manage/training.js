@@ -1,17 +1,19 @@
-// Training now, with or without a search for hyperparameters.
+// Training now, with or without a search for hyperparameters, and what the model is: as it is, whoever changes it.
 
 import { call, projectPath } from "../api.js";
+import { attempt } from "../attempt.js";
 import { brief, capital, count, h } from "../dom.js";
 import { Progress, watch } from "../jobs.js";
+
+const LOOK_AGAIN = 3000; // milliseconds
 
 export async function trainingSection(place, page, signal) {
   const { project } = page;
   const progress = new Progress("Training");
   const facts = h("dl.pairs");
-  const buttons = [
-    h("button", { onclick: () => train(true) }, "Tune and train"),
-    h("button", { onclick: () => train(false) }, "Train only"),
-  ];
+  const buttons = [button("Tune and train", true), button("Train only", false)];
+  let written = ""; // the facts
+  let followed = null; // a job
   progress.element.hidden = true;
   place.replaceChildren(
     h("p.fine", "People go on labelling in the meantime. The service trains by itself, unless the setting retrain is off."),
@@ -19,11 +21,27 @@ export async function trainingSection(place, page, signal) {
     progress.element,
     facts,
   );
-  const { training } = await describe();
-  if (training) follow(training);
+  describe(await look());
+  attend();
 
-  async function describe() {
-    const model = await call("GET", projectPath(project.id, "model"));
+  function look() {
+    return call("GET", projectPath(project.id, "model"));
+  }
+
+  /** Trainings may begin elsewhere, and labels come in, as long as this is looked at. */
+  async function attend() {
+    while (!signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+      if (signal.aborted || document.hidden) continue;
+      try {
+        describe(await look());
+      } catch (problem) {
+        if (!problem.passes) return;
+      }
+    }
+  }
+
+  function describe(model) {
     const pairs = [
       ["Version", count(model.version)],
       ["Model", model.model ?? "none yet"],
@@ -33,32 +51,32 @@ export async function trainingSection(place, page, signal) {
       ...model.warnings.map((warning) => ["Warning", capital(warning)]),
       ["Labels", `${count(model.labelled)} of ${count(model.items)} items`],
     ];
-    facts.replaceChildren(...pairs.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
-    return model;
+    const changed = JSON.stringify(pairs);
+    if (changed !== written) facts.replaceChildren(...pairs.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
+    written = changed;
+    if (model.training) follow(model.training);
   }
 
-  async function train(tune) {
-    page.failed(null);
-    try {
-      const { job } = await call("POST", projectPath(project.id, "train"), { tune });
-      await follow(job);
-    } catch (problem) {
-      page.failed(problem);
-    }
+  function button(text, tune) {
+    const made = h("button", { onclick: () => attempt(page, made, train) }, text);
+    const train = async () => follow((await call("POST", projectPath(project.id, "train"), { tune })).job);
+    return made;
   }
 
   async function follow(job) {
+    if (job === followed) return;
+    followed = job;
     progress.element.hidden = false;
-    buttons.forEach((button) => (button.disabled = true));
+    buttons.forEach((one) => (one.disabled = true));
     try {
       if (await watch(project.id, job, progress, signal)) {
+        describe(await look());
         progress.show(1, "Trained");
-        await describe();
       }
     } catch (problem) {
       progress.show(0, problem.message);
     } finally {
-      buttons.forEach((button) => (button.disabled = false));
+      if (job === followed) buttons.forEach((one) => (one.disabled = false));
     }
   }
 }

@@ -21,10 +21,12 @@ export async function show(place, page) {
   const kinds = h("dl.kinds", KINDS.map(([name, text]) => h("div", h("dt", name), h("dd", text))));
   const dropping = h("section.card.step", zone, kinds);
   place.replaceChildren(h("div.column", h("h2.view-title", "New project"), dropping, emptyProject(page)));
-  zone.querySelector("button").focus();
+  if (page.dropped) begin(page.dropped).catch(page.failed);
+  else zone.querySelector("button").focus();
 
   /** Make the project at once; what was found is looked at, and changed, while the file is read. */
   async function begin(file) {
+    page.dropped = null;
     page.failed(null);
     const progress = new Progress("Sending the file");
     dropping.replaceChildren(h("h3", file.name), h("p.fine", bytes(file.size)), progress.element);

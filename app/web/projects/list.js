@@ -2,6 +2,7 @@
 
 import { call } from "../api.js";
 import { h, onDay, plural } from "../dom.js";
+import { dropAnywhere } from "../jobs.js";
 import { loadStyle } from "../styles.js";
 
 const NAMED = 6; // classes that are named
@@ -12,8 +13,17 @@ export async function show(place, page) {
   const more = h("button", { hidden: true, onclick: () => load().catch(page.failed) }, "More");
   const mayCreate = page.me.role === "admin" && !page.me.project;
   const create = mayCreate && h("a.button.primary", { href: page.address({ view: "new" }) }, "New project");
-  place.replaceChildren(h("div.column", h("div.spread", h("h2.view-title", "Projects"), create), list, more));
+  const hint = mayCreate && h("p.fine.drop-hint", "Drop a file with pictures, texts or numbers anywhere here to make a project of it.");
+  const column = h("div.column", h("div.spread", h("h2.view-title", "Projects"), create), list, more, hint);
+  const stop = new AbortController();
+  place.replaceChildren(column);
+  if (mayCreate) dropAnywhere(column, begin, stop.signal);
   let after = "";
+
+  function begin(file) {
+    page.dropped = file;
+    page.go({ view: "new" });
+  }
 
   async function load() {
     const { projects, next } = await call("GET", `/projects?cursor=${encodeURIComponent(after)}`);
@@ -39,10 +49,16 @@ export async function show(place, page) {
 
   function nothing() {
     const text = mayCreate
-      ? "Drop a file with pictures, texts or numbers, and start labelling."
+      ? "Make one, and start labelling."
       : "Your key is good, but there is nothing to label. Ask whoever gave it to you.";
     return h("li.card.nothing", h("h3", "There is no project yet"), h("p.fine", text));
   }
 
-  await load();
+  try {
+    await load();
+  } catch (problem) {
+    stop.abort();
+    throw problem;
+  }
+  return () => stop.abort();
 }

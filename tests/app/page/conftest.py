@@ -1,5 +1,6 @@
 import os
 import shutil
+import threading
 
 import httpx
 import pytest
@@ -30,11 +31,34 @@ def browser():
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory):
-    """The address of a server with the demo, shared by all tests of the page."""
+def live(tmp_path_factory):
+    """(address, service) of a server with the demo, shared by all tests of the page."""
     with in_thread(None, tmp_path_factory.mktemp("page")) as (address, service):
         make_demo(service)
-        yield address
+        yield address, service
+
+
+@pytest.fixture(scope="package")
+def server(live):
+    """Its address."""
+    return live[0]
+
+
+@pytest.fixture
+def busy_jobs(live):
+    """Every job waits, until it is called."""
+    _, service = live
+    free = threading.Event()
+    (project, *_) = service.every_running()
+
+    def wait(_):
+        free.wait(120)
+        return {}
+
+    for _ in range(service.settings.job_threads):
+        service.jobs.start(project.project.id, "import", wait)
+    yield free.set
+    free.set()
 
 
 @pytest.fixture(scope="package")

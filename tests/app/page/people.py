@@ -12,6 +12,7 @@ from app.commands.demo import NAMES
 from tests.app.live import ADMIN
 
 DIGITS = load_digits().target
+GLANCE = 220  # milliseconds; answers on items that were not seen that long do not count
 EVIL = '<img src=x onerror="window.ran=1"><svg onload="window.ran=2"><script>window.ran=3</script>'
 
 
@@ -43,15 +44,24 @@ class Person:
         return self.wait()
 
     def wait(self, other_than=""):
-        """The key of the item at hand, when there is one (and another one)."""
+        """The key of the item at hand, when there is one (and another one) and they have looked at it."""
         code = "key => { const now = document.getElementById('item').dataset.key; return now && now !== key && now }"
-        return self.page.wait_for_function(code, arg=other_than).json_value()
+        key = self.page.wait_for_function(code, arg=other_than).json_value()
+        self.page.wait_for_timeout(GLANCE)
+        return key
 
     def press(self, key):
         """Answer; the item that comes then."""
         before = self.page.locator("#item").get_attribute("data-key")
         self.page.keyboard.press(key)
         return self.wait(other_than=before)
+
+    def press_at_once(self, *keys):
+        """Keys that come together, faster than anybody can look."""
+        code = "keys => keys.forEach(key => document.activeElement.dispatchEvent(" + (
+            "new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})))"
+        )
+        self.page.evaluate(code, keys)
 
     def label_digits(self, count):
         """What was answered, item by item."""

@@ -18,6 +18,8 @@ DROP = """(zone, {name, content}) => {
     for (const type of ["dragenter", "dragover", "drop"])
         zone.dispatchEvent(new DragEvent(type, {dataTransfer: transfer, bubbles: true, cancelable: true}));
 }"""
+STRAY = """place => !["dragover", "drop"].some(type => place.dispatchEvent(
+    new DragEvent(type, {dataTransfer: new DataTransfer(), bubbles: true, cancelable: true})))"""
 PLENTY = 60_000  # milliseconds for encoding on a busy machine
 
 
@@ -47,8 +49,8 @@ def boss(person):
     return one
 
 
-def drop(boss, name, content):
-    zone = boss.page.locator(".drop")
+def drop(boss, name, content, place=".drop"):
+    zone = boss.page.locator(place)
     zone.evaluate(DROP, {"name": name, "content": base64.b64encode(content).decode()})
     expect(boss.page.get_by_role("button", name="Start labelling")).to_be_enabled(timeout=PLENTY)
 
@@ -91,6 +93,23 @@ def test_from_a_csv_of_texts_whose_labels_count(boss, texts):
     expect(page.locator("#content h2")).to_have_text("Nothing to ask", timeout=PLENTY)
     expect(page.locator("#labelled")).to_have_text("60")
     assert page.evaluate("window.ran") is None
+
+
+def test_from_a_file_that_is_dropped_on_the_list_of_projects(boss, texts):
+    boss.visit()
+    expect(boss.page.get_by_role("heading", name="Projects")).to_be_visible()
+    expect(boss.page.locator("a.project").first).to_be_visible()
+    drop(boss, "from_home.csv", texts, place="body")
+    expect(boss.page.locator(".step").first).to_contain_text("Found 60 texts")
+    expect(boss.page.get_by_label("Name", exact=True)).to_have_value("from home")
+
+
+def test_a_file_that_is_dropped_where_it_means_nothing_stays_out(person):
+    ann = person()
+    item = ann.open("Demo")
+    for place in ("#item", "body"):
+        assert ann.page.locator(place).evaluate(STRAY)  # or the browser would leave the page for the file
+    assert ann.wait() == item
 
 
 def test_words_that_tell_are_marked(boss, texts):

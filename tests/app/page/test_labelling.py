@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.app.page.test_accessibility import faults
+
 
 def test_digits_are_labelled_by_keys(person):
     ann = person()
@@ -52,6 +54,63 @@ def test_undo_skip_and_unsure(person):
     assert kinds[:3] == [("label", first), ("skip", second), ("unsure", third)]
     assert kinds[3:6] == [("retract", third), ("retract", second), ("retract", first)]
     assert ann.events()[6:] == [("label", first, "4"), ("skip", second, None), ("label", third, "1")]
+
+
+def test_an_item_that_nobody_has_seen_gets_no_answer(person):
+    ann = person()
+    first = ann.open("Demo")
+    ann.press_at_once("3", "3", "4", " ", "u")
+    ann.page.locator("button.class").first.evaluate("button => button.click()")
+    second = ann.wait(other_than=first)
+    ann.saved()
+    assert ann.events() == [("label", first, "3")]
+    ann.press("3")
+    ann.saved()
+    assert ann.events() == [("label", first, "3"), ("label", second, "3")]
+
+
+def test_unsure_and_skipped_are_counted_apart(person):
+    ann = person()
+    ann.open("Demo")
+    for key in ("u", "Space", "Space", "1"):
+        ann.press(key)
+
+    def counts():
+        return [ann.page.locator(place).inner_text() for place in ("#sitting", "#skipped", "#unsure-count")]
+
+    assert counts() == ["1", "2", "1"]
+    ann.saved()
+    ann.press("z")
+    ann.press("z")
+    assert counts() == ["0", "1", "1"]
+    ann.page.reload()
+    ann.wait()
+    assert counts() == ["0", "1", "1"]
+
+
+def test_what_was_skipped_is_offered_again(person, make_project):
+    make_project("Alone", ["yes", "no"], {name: {"text": name} for name in "abcd"})
+    ann = person()
+    skipped = [ann.open("Alone"), ann.press("Space"), ann.press("Space")]
+    unsure = ann.press("Space")
+    ann.page.keyboard.press("u")
+    content = ann.page.locator("#content")
+    expect(content).to_contain_text("You skipped 3 items")
+    assert faults(ann.page) == []
+    ann.page.get_by_role("button", name="Ask the skipped ones again").click()
+    again = [ann.wait()]
+    again += [ann.press("1")]
+    again += [ann.press("Space")]
+    ann.page.keyboard.press("2")
+    expect(content).to_contain_text("You skipped 1 item")  # once more, and it does not come back by itself
+    assert sorted(again) == sorted(skipped)
+    kinds = [(kind, key) for kind, key, _ in ann.events()]
+    assert kinds == [("skip", key) for key in skipped] + [
+        ("unsure", unsure),
+        ("label", again[0]),
+        ("skip", again[1]),
+        ("label", again[2]),
+    ]
 
 
 def test_guesses_are_shown_on_demand_only(person):

@@ -41,6 +41,7 @@ def test_charts_and_advice(person, pool):
     expect(ann.page.locator(".counts tbody tr")).to_have_text(["left1315", "right1715"])
     expect(ann.page.get_by_role("img", name="Histogram of the uncertainty of 30 items")).to_be_visible()
     expect(ann.page.get_by_role("img", name="Map of 60 items")).to_be_visible()
+    expect(ann.page.get_by_role("region", name="Map of the pool")).not_to_contain_text("are drawn")
 
 
 def test_a_point_of_the_map_opens_its_item(person, pool):
@@ -75,6 +76,53 @@ def test_a_surprise_is_put_right(person, pool, site):
     dialog.get_by_role("button", name="Retract").click()
     expect(dialog.locator(".said li").first).to_contain_text("Retract")
     assert [kind for kind, _, _ in ann.events()] == ["label", "retract"]
+
+
+def test_your_label_is_your_own(person, pool, site):
+    ann = person()
+    dialog = ann.page.locator(".item-dialog")
+    own = dialog.get_by_label("Your label")
+    save = dialog.get_by_role("button", name="Save")
+
+    def look(item):
+        ann.visit(project=pool, view="look", item=item)
+        expect(dialog.locator("h2")).to_have_text(item)
+
+    ann.sign_in(project=pool, view="look")
+    look("i40")  # nobody has labelled it
+    expect(own).to_have_value("")
+    expect(own.locator("option:checked")).to_have_text("None")
+    expect(save).to_be_disabled()
+    look("i10")  # others have
+    expect(dialog.locator(".pairs")).to_contain_text("Labelleft")
+    expect(own).to_have_value("")
+    expect(dialog.get_by_role("button", name="Retract")).to_have_count(0)
+    own.select_option("right")
+    save.click()
+    expect(dialog.locator(".said li").first).to_contain_text("Label right")
+    other = site.as_other(name="Carol")
+    other.post(f"/v1/projects/{pool}/labels", {"labels": [{"key": "i10", "label": "left"}]}, 201)
+    look("i12")
+    look("i10")
+    expect(dialog.locator(".pairs")).to_contain_text("Labelleft")
+    expect(own).to_have_value("right")
+    dialog.get_by_role("button", name="Retract").click()
+    expect(own).to_have_value("")
+    mine = {"headers": {"Authorization": f"Bearer {ann.key}"}}
+    site.post(f"/v1/projects/{pool}/labels", {"labels": [{"key": "i41", "action": "skip"}]}, 201, **mine)
+    look("i41")
+    expect(own).to_have_value("")
+    expect(dialog).to_contain_text("You skipped it")
+
+
+def test_the_map_says_that_it_draws_some_of_the_items(person, make_project):
+    data = {f"m{i}": None for i in range(2030)}
+    project = make_project("Many", ["a", "b"], data, features=lambda i: [1.0 + i % 7, float(i % 11)], kernel="hik")
+    ann = person(role="reader")
+    ann.sign_in(project=project)
+    expect(ann.page.get_by_role("img", name="Map of 2,000 of 2,030 items")).to_be_visible()
+    panel = ann.page.get_by_role("region", name="Map of the pool")
+    expect(panel).to_contain_text("2,000 of 2,030 items are drawn")
 
 
 def test_disagreements_and_history(person, pool):

@@ -69,8 +69,71 @@ def test_settings_are_kept(boss, site):
     assert {name: found["settings"][name] for name in wanted} == wanted
     page.get_by_label("Overlap").fill("0")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("#problem")).to_contain_text("overlap")
+    expect(page.get_by_role("alert")).to_contain_text("verlap")
     assert "422" in boss.complaints.pop()
+
+
+def beside(control):
+    """What went wrong, told near the control that caused it: seen, and read out."""
+    alert = control.page.get_by_role("alert")
+    expect(alert).to_have_count(1)
+    expect(alert).to_be_in_viewport(ratio=1)
+    here, there = control.bounding_box(), alert.bounding_box()
+    assert 0 <= there["y"] - (here["y"] + here["height"]) < 120, (here, there)
+    return alert.inner_text()
+
+
+def test_what_goes_wrong_is_told_beside_its_button(boss, site, tmp_path):
+    page = boss.page
+    page.set_viewport_size({"width": 1200, "height": 600})
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_label("Overlap").fill("0")
+    save = page.get_by_role("button", name="Save")
+    save.click()
+    expect(page.get_by_role("alert")).to_contain_text("verlap")
+    assert "verlap" in beside(save)
+    page.get_by_label("New class", exact=True).fill("cat")
+    add = page.get_by_role("button", name="Add", exact=True)
+    add.click()
+    expect(page.get_by_role("alert")).to_have_text("There is a class of this name already.")
+    beside(add)
+    site.post(f"/v1/projects/{boss.project}/classes/hound/merge", {"into": "dog"})
+    merge = page.get_by_label("Merge hound into")
+    merge.select_option("cat")
+    expect(page.get_by_role("alert")).to_have_text("There is no class of this name in the project.")
+    beside(merge)
+    expect(merge).to_have_value("")
+    wider = tmp_path / "wider.csv"
+    wider.write_text("key,a,b,c\nnew,1,2,3\n")
+    page.locator("#manage-files input[type=file]").set_input_files(wider)
+    zone = page.locator("#manage-files .drop")
+    expect(page.locator("#manage-files").get_by_role("alert")).to_be_visible(timeout=30_000)
+    beside(zone)
+    page.get_by_label("Address of Label Studio").fill("no address")
+    link = page.get_by_role("button", name="Make a link")
+    link.click()
+    expect(page.locator("#manage-studio").get_by_role("alert")).to_be_visible()
+    beside(link)
+    site.delete(f"/v1/projects/{boss.project}", 204)
+    train = page.get_by_role("button", name="Train only")
+    train.click()
+    expect(page.get_by_role("alert")).to_have_text("There is no such project.")
+    beside(train)
+    boss.complaints.clear()
+
+
+def test_the_panel_follows_a_training_that_began_elsewhere(boss, site, busy_jobs):
+    panel = boss.page.locator("#manage-training")
+    expect(panel.locator("dl")).to_contain_text("Labels0 of 12 items")
+    labels = [{"key": f"t{i}", "label": ["cat", "dog"][i % 2]} for i in range(8)]
+    site.post(f"/v1/projects/{boss.project}/labels", {"labels": labels}, 201)
+    expect(panel.locator("dl")).to_contain_text("Labels8 of 12 items")  # by itself
+    site.post(f"/v1/projects/{boss.project}/train", {"tune": False}, 202)
+    expect(panel).to_contain_text("Waiting for its turn")
+    expect(panel.get_by_role("button", name="Train only")).to_be_disabled()
+    busy_jobs()
+    expect(panel).to_contain_text("Trained")
+    expect(panel.get_by_role("button", name="Train only")).to_be_enabled()
 
 
 def test_training_import_and_export(boss, site, tmp_path):

@@ -80,12 +80,45 @@ def test_a_refused_answer_comes_back(person, make_project, site):
     first = ann.wait()
     site.patch(f"/v1/projects/{project}/classes/old", {"name": "new"})
     ann.page.keyboard.press("1")
-    expect(ann.page.locator("#problem")).to_contain_text("The label is not a class of this project")
+    expect(ann.page.locator("#problem")).to_have_text("There is no class “old” any more: choose another.")
     assert ann.wait() == first
     expect(ann.page.locator("button.class .name")).to_have_text(["new"])
     assert "422" in ann.complaints.pop()
-    ann.press("1")
+    ann.press("2")  # the key of a class that is gone is nobody else's
     expect(ann.page.locator("#problem")).to_be_hidden()
+
+
+def test_keys_stay_when_a_class_is_merged_elsewhere(person, make_project, site):
+    names = ["ant", "bee", "cat", "dog", *(f"more {i}" for i in range(18))]
+    project = make_project("Merged", names, {f"i{i}": {"text": f"item {i}"} for i in range(12)})
+    ann = person()
+    first = ann.open("Merged")
+    keys = ann.page.locator("button.class kbd")
+    shown = ann.page.locator("button.class .name")
+    problem = ann.page.locator("#problem")
+
+    def merge(one, into):
+        site.post(f"/v1/projects/{project}/classes/{one}/merge", {"into": into})
+
+    merge("bee", "ant")
+    ann.page.keyboard.press("2")  # a bee, as the page has it
+    expect(problem).to_have_text("There is no class “bee” any more: choose another.")
+    assert "422" in ann.complaints.pop()
+    expect(shown).to_have_text([name for name in names if name != "bee"])
+    assert keys.all_inner_texts()[:3] == ["1", "3", "4"]
+    assert ann.wait() == first
+    ann.page.keyboard.press("2")
+    second = ann.press("3")
+    merge("cat", "dog")
+    ann.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # back from the other tab
+    expect(shown).to_have_text([name for name in names if name not in ("bee", "cat")])
+    assert keys.all_inner_texts()[:3] == ["1", "4", "5"]
+    ann.wait()
+    ann.page.keyboard.press("3")
+    expect(problem).to_have_text("There is no class “cat” any more: choose another.")
+    ann.press("4")
+    ann.saved()
+    assert ann.events() == [("label", first, "dog"), ("label", second, "dog")]  # the cat has become a dog
 
 
 def test_a_double_click_is_one_answer(person):
