@@ -26,7 +26,21 @@ class ServiceSettings(BaseSettings):
     demo: bool = Field(False, description="make a small project to try, if there is none (`make serve` does)")
     max_body: int = Field(8 * 2**20, ge=1024, description="bytes of a JSON body")
     max_upload: int = Field(4 * 2**30, ge=1024, description="bytes of an uploaded file")
-    max_requests: int = Field(512, ge=1, description="requests at once; more are told to try again (503)")
+    max_requests: int = Field(
+        512,
+        ge=1,
+        description="requests at once, of which a key gets half and an address three quarters; "
+        "more are told to try again (503)",
+    )
+    header_seconds: float = Field(
+        10.0, gt=0, description="seconds for the headers of a request, and for a connection that is silent"
+    )
+    body_seconds: float = Field(
+        20.0, gt=0, description="seconds for a body; one that brings 4 kB a second may take longer"
+    )
+    send_seconds: float = Field(
+        60.0, gt=0, description="seconds without progress after which whoever does not read an answer is cut off"
+    )
     map_above: int = Field(
         256 * 2**20,
         ge=1,
