@@ -54,6 +54,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
         lifespan=lifespan,
         redoc_url=None,
     )
+    app.state.settings = settings
     app.state.metrics = Metrics(lambda: app.state.service)
     problems.install(app)
     add_examples(app)
@@ -63,14 +64,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     app.add_middleware(
         Around,
         metrics=app.state.metrics,
-        limit_of=lambda path: _limit(settings, path),
         max_requests=settings.max_requests,
+        body_seconds=settings.body_seconds,
     )
     return app
-
-
-def _limit(settings: ServiceSettings, path: str) -> int:
-    """Bytes of a body; Label Studio sends all tasks of a project in one."""
-    if path.endswith("/import"):
-        return settings.max_upload
-    return settings.max_body * (8 if path.startswith("/label-studio/") else 1)

@@ -37,7 +37,21 @@ class ServiceSettings(BaseSettings):
     )
     max_ratio: int = Field(100, ge=1, description="times its size that a larger zip or npz file may expand to")
     max_pixels: int = Field(50_000_000, ge=1, le=50_000_000, description="pixels of a picture")
-    max_requests: int = Field(512, ge=1, description="requests at once; more are told to try again (503)")
+    max_requests: int = Field(
+        512,
+        ge=1,
+        description="requests at once, of which a key gets half and an address three quarters; "
+        "more are told to try again (503)",
+    )
+    header_seconds: float = Field(
+        10.0, gt=0, description="seconds for the headers of a request, and for a connection that is silent"
+    )
+    body_seconds: float = Field(
+        20.0, gt=0, description="seconds for a body; one that brings 4 kB a second may take longer"
+    )
+    send_seconds: float = Field(
+        60.0, gt=0, description="seconds without progress after which whoever does not read an answer is cut off"
+    )
     map_above: int = Field(
         256 * 2**20,
         ge=1,

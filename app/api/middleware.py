@@ -4,16 +4,17 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.bodies import Incoming
 from app.api.problems import problem_response, unexpected
+from app.api.slots import Slots
 from app.logs import request_id
 from app.metrics import Metrics
-from app.services.problems import Invalid, Problem, TooLarge, Unavailable
+from app.services.problems import Invalid, Problem
 
 log = logging.getLogger("asknext.access")
 
@@ -40,10 +41,10 @@ GONE = 499  # the caller went away: for the log only
 class Around:
     """Pure ASGI, so that streams are not held up."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, limit_of: Callable[[str], int], max_requests: int) -> None:
-        self._app, self._metrics, self._limit_of, self._max = app, metrics, limit_of, max_requests
-        self._open = 0
-        metrics.watch(lambda: self._open)
+    def __init__(self, app: ASGIApp, metrics: Metrics, max_requests: int, body_seconds: float) -> None:
+        self._app, self._metrics, self._body_seconds = app, metrics, body_seconds
+        self._slots = Slots(max_requests, metrics.refused)
+        metrics.watch(lambda: self._slots.open)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -63,24 +64,20 @@ class Around:
                 message = _with_headers(message, own_id, scope["path"])
             await send(message)
 
-        self._open += 1
+        body = Incoming(scope, receive, self._body_seconds)
+        scope.setdefault("state", {})["body"] = body
         try:
-            if self._open > self._max and not scope["path"].startswith("/health"):
-                self._metrics.refused()
-                raise Unavailable("too many requests at once", retry_after=1)
-            _check_address(scope)
-            limited = _limited(scope, receive, self._limit_of(scope["path"]))
-            await self._app(scope, limited, answer)
-        except Problem as problem:  # raised outside the application, or while it read the body
-            await problem_response(problem)(scope, receive, answer)
+            with self._slots.take(scope):
+                _check_address(scope)
+                await self._app(scope, body, answer)
         except ClientDisconnect:
             status = GONE
         except Exception as error:
             if started:  # the connection is cut, so that nobody takes half an answer for a whole one
                 raise
-            await problem_response(unexpected(error))(scope, receive, answer)
+            problem = error if isinstance(error, Problem) else unexpected(error)
+            await problem_response(problem)(scope, receive, answer)
         finally:
-            self._open -= 1
             self._note(scope, status, time.perf_counter() - begun)
             request_id.reset(token)
 
@@ -96,24 +93,6 @@ def _check_address(scope: Scope) -> None:
     """PostgreSQL takes no NUL, and nothing has a name with one."""
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
         raise Invalid("an address must not hold NUL")
-
-
-def _limited(scope: Scope, receive: Receive, limit: int) -> Receive:
-    """Count the bytes that really come, whatever the header says."""
-    declared = dict(scope["headers"]).get(b"content-length", b"")
-    if declared.isdigit() and int(declared) > limit:
-        raise TooLarge(f"the body may have {limit} bytes")
-    received = 0
-
-    async def counted() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > limit:
-            raise TooLarge(f"the body may have {limit} bytes")
-        return message
-
-    return counted
 
 
 def _with_headers(message: Message, own_id: str, path: str) -> Any:

@@ -32,6 +32,8 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     all_headers = dict(headers or {})
     if problem.retry_after is not None:
         all_headers["Retry-After"] = str(problem.retry_after)
+    if problem.status == 408:  # whatever is still to come is not waited for
+        all_headers["Connection"] = "close"
     if problem.status == 401:
         all_headers["WWW-Authenticate"] = "Bearer"
     return JSONResponse(body, problem.status, all_headers, media_type="application/problem+json")

@@ -3,12 +3,15 @@
 import signal
 import socket
 import sys
+from contextlib import suppress
 
 import uvicorn
+from fastapi import FastAPI
 from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
 from app import logs
+from app.api.connection import connection_class
 from app.commands.demo import make_demo
 from app.commands.options import fatal
 from app.db.database import AlreadyOwned, DatabaseUnavailable
@@ -42,16 +45,32 @@ def run(settings: ServiceSettings) -> None:
         say.print(f"\n  Listening on {address}")
         say.print("  Keys are shown once, when they are made; asknext keys create makes another.\n")
     app = create_app(settings, service)
-    config = uvicorn.Config(
+    config = server_config(app, settings)
+    _raise_file_limit()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises the signal again when all is done
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def server_config(app: FastAPI, settings: ServiceSettings) -> uvicorn.Config:
+    """How uvicorn serves the application."""
+    return uvicorn.Config(
         app,
+        http=connection_class(settings),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
-        h11_max_incomplete_event_size=64 * 1024,
     )
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises the signal again when all is done
-    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _raise_file_limit() -> None:
+    """Connections are files: as many as the system allows, not as many as it begins with."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def open_service(settings: ServiceSettings) -> Service:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from typing import Any, Literal
 
 from app.db import keys, projects
@@ -131,6 +132,19 @@ class Access:
             times.append(time.monotonic())
         if blocked:
             raise TooMany("too many wrong keys from this address", retry_after=60)
+
+
+def network_of(address: str) -> str:
+    """Whose address it is: with IPv6 everybody has a whole network.
+
+    >>> network_of("10.0.0.7"), network_of("2001:db8::1") == network_of("2001:db8::2")
+    ('10.0.0.7', True)
+    """
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return address if parsed.version == 4 else str(ip_network((parsed, 64), strict=False))
 
 
 def digest_of(secret: str) -> bytes:

@@ -15,6 +15,7 @@ __all__ = [
     "Problem",
     "TooLarge",
     "TooMany",
+    "TooSlow",
     "Unauthorised",
     "Unavailable",
     "WrongType",
@@ -74,6 +75,13 @@ class TooLarge(Problem):
 
     status = 413
     title = "Too large"
+
+
+class TooSlow(Problem):
+    """The body did not come in time."""
+
+    status = 408
+    title = "Too slow"
 
 
 class WrongType(Problem):

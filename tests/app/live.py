@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import httpx
 import uvicorn
 
+from app.commands.running import server_config
 from app.main import create_app
 from app.services.service import Service
 from app.settings import ServiceSettings
@@ -29,9 +30,8 @@ def in_thread(url, data_dir, **options):
     service.access.first_key(ADMIN)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(settings, service), log_config=None, access_log=False)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    server = uvicorn.Server(server_config(create_app(settings, service), settings))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
     thread.start()
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:

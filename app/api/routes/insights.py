@@ -25,7 +25,7 @@ Filter = Annotated[str | None, Query(max_length=500)]
 @routes.get("/projects/{project}/insights", response_model=schemas.Insights)
 async def insights(at: Reader) -> Any:
     """Learning curve, class counts, uncertainty of the pool, and whether to go on."""
-    return await at.in_thread(services.insights, at.service.database, at.project.id, at.project.view)
+    return await at.as_json(schemas.Insights, services.insights, at.service.database, at.project.id, at.project.view)
 
 
 @routes.get("/projects/{project}/map", responses={200: {"model": schemas.PoolMapAnswer}})
@@ -51,7 +51,7 @@ async def rank(
 ) -> Any:
     """Items worth a look, the most remarkable first."""
     view, database = at.project.view, at.service.database
-    return {"items": await at.in_thread(ranked, database, at.project.id, view, by, limit)}
+    return await at.as_json(schemas.RankedItems, lambda: {"items": ranked(database, at.project.id, view, by, limit)})
 
 
 @routes.get("/projects/{project}/events", response_model=schemas.EventPage)
@@ -70,16 +70,16 @@ async def list_events(
     def read() -> Any:
         with at.service.database.read() as connection:
             wanted = EventFilter(annotator, kind, label, key)
-            return Report(connection, at.project.id).newest(wanted, before, limit)
+            found, after = Report(connection, at.project.id).newest(wanted, before, limit)
+            return {"events": found, "next": after}
 
-    found, after = await at.in_thread(read)
-    return {"events": found, "next": after}
+    return await at.as_json(schemas.EventPage, read)
 
 
 @routes.get("/projects/{project}/card", response_model=schemas.ModelCard)
 async def model_card(at: Reader) -> Any:
     """The model card: how the model was made, by whom, how good it is, and what to be careful about."""
-    return await at.in_thread(card, at.service.database, at.project.id, at.project.view)
+    return await at.as_json(schemas.ModelCard, card, at.service.database, at.project.id, at.project.view)
 
 
 @routes.get("/projects/{project}/why/{key:path}", response_model=schemas.Why)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import Query, Request, status
 
+from app.api.bodies import body_limit
 from app.api.context import Admin, Reader, router
 from app.api.routes.projects import Cursor, Limit, number_of
 from app.api.schemas import (
@@ -52,10 +53,10 @@ async def list_items(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any
 
     def read() -> Any:
         with at.service.database.read() as connection:
-            return Report(connection, at.project.id).page(-1 if after is None else after, limit)
+            found, after_these = Report(connection, at.project.id).page(-1 if after is None else after, limit)
+            return {"items": found, "next": after_these}
 
-    found, after_these = await at.in_thread(read)
-    return {"items": found, "next": after_these}
+    return await at.as_json(ItemPage, read)
 
 
 @routes.get("/projects/{project}/items/{key:path}", response_model=ItemHistory)
@@ -66,7 +67,7 @@ async def get_item(at: Reader, key: str) -> Any:
         with at.service.database.read() as connection:
             return Report(connection, at.project.id).item(key, at.principal.key_id)
 
-    return await at.in_thread(read)
+    return await at.as_json(ItemHistory, read)
 
 
 @routes.get("/projects/{project}/features/{key:path}", response_model=ItemFeatures)
@@ -75,10 +76,10 @@ async def get_features(at: Reader, key: str) -> Any:
 
     def read() -> Any:
         with at.service.database.read() as connection:
-            return Report(connection, at.project.id).features(key)
+            columns, values = Report(connection, at.project.id).features(key)
+            return {"columns": at.project.width or 0, "indices": columns, "values": values}
 
-    columns, values = await at.in_thread(read)
-    return {"columns": at.project.width or 0, "indices": columns, "values": values}
+    return await at.as_json(ItemFeatures, read)
 
 
 @routes.post(
@@ -87,6 +88,7 @@ async def get_features(at: Reader, key: str) -> Any:
     response_model=JobStarted,
     openapi_extra={"requestBody": {"required": True, "content": FILE}},
 )
+@body_limit(lambda settings: settings.max_upload)
 async def import_items(
     at: Admin,
     request: Request,
@@ -129,8 +131,11 @@ async def import_items(
 async def list_jobs(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any:
     """Imports and trainings, in the order they came."""
 
-    found = await at.in_thread(at.service.jobs.page, at.project.id, cursor, limit)
-    return {"jobs": found, "next": found[-1]["id"] if len(found) == limit else None}
+    def read() -> Any:
+        found = at.service.jobs.page(at.project.id, cursor, limit)
+        return {"jobs": found, "next": found[-1]["id"] if len(found) == limit else None}
+
+    return await at.as_json(JobPage, read)
 
 
 @routes.get("/projects/{project}/jobs/{job}", response_model=JobAnswer)

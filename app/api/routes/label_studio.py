@@ -8,11 +8,13 @@ from fastapi import APIRouter, Depends, Path, Request, Response, status
 from fastapi.concurrency import run_in_threadpool
 
 from app.api import schemas
+from app.api.bodies import body_limit
 from app.api.context import PROBLEMS, links_of, service_of
 from app.api.strict_json import StrictRoute
 from app.label_studio.events import Event, take
 from app.label_studio.link import Link
 from app.label_studio.protocol import project_number
+from app.settings import ServiceSettings
 
 ANSWER_WITHIN = 0.7  # seconds for a webhook: Label Studio gives up after one
 PREDICT_WITHIN = 60.0  # seconds that tasks have to become items: Label Studio gives up after 100
@@ -51,6 +53,11 @@ async def linked(
 At = Annotated[Link, Depends(linked)]
 
 
+def tasks_limit(settings: ServiceSettings) -> int:
+    """Bytes of a body: Label Studio sends all tasks of a project in one."""
+    return 8 * settings.max_body
+
+
 @routes.get("/health", response_model=schemas.BackendHealth)
 async def health(_: At) -> Any:
     """Whether the backend is there; touches nothing."""
@@ -58,23 +65,30 @@ async def health(_: At) -> Any:
 
 
 @routes.post("/setup", response_model=schemas.SetUpAnswer)
+@body_limit(tasks_limit)
 async def set_up(link: At, body: schemas.SetUp) -> Any:
     """Check the label config: one choice between classes, of texts, pictures, or items with features."""
     return {"model_version": await run_in_threadpool(link.set_up, body.label_config, project_number(body.project))}
 
 
 @routes.post("/predict", response_model=schemas.TaskPredictions)
+@body_limit(tasks_limit)
 async def predict(link: At, body: schemas.PredictTasks) -> Any:
     """A class for each task and how likely it is; tasks that are not known become items first."""
     if link.config is None and body.label_config is not None:
         await run_in_threadpool(link.set_up, body.label_config, project_number(body.project))
-    if not link.are_known(body.tasks):
+    if not await run_in_threadpool(link.are_known, body.tasks):
         await run_in_threadpool(link.hear_tasks, body.tasks)
         await asyncio.wait([asyncio.wrap_future(link.work())], timeout=PREDICT_WITHIN)
-    return {"results": await run_in_threadpool(link.predict, body.tasks)}
+
+    def write() -> bytes:
+        return schemas.TaskPredictions.model_validate({"results": link.predict(body.tasks)}).model_dump_json().encode()
+
+    return Response(await run_in_threadpool(write), media_type="application/json")
 
 
 @routes.post("/webhook", status_code=status.HTTP_201_CREATED, response_model=schemas.WebhookAnswer)
+@body_limit(tasks_limit)
 async def webhook(request: Request, link: At, body: schemas.Webhook) -> Any:
     """Something happened in Label Studio: it is kept, and learnt in the background.
 

@@ -30,7 +30,8 @@ EXPORTED: dict[int | str, dict[str, Any]] = {
 @routes.post("/projects/{project}/query", response_model=schemas.Questions)
 async def ask(at: Annotator, body: schemas.Ask) -> Any:
     """Which items to label next; each is yours until its lease runs out."""
-    return await with_data(at, await at.do(AskTask(at.project, at.principal.key_id, await _ask(at, body))))
+    answer = await at.do(AskTask(at.project, at.principal.key_id, await _ask(at, body)))
+    return await with_data(at, schemas.Questions, answer)
 
 
 @routes.post("/projects/{project}/labels", status_code=status.HTTP_201_CREATED, response_model=schemas.LabelsAnswer)
@@ -50,7 +51,7 @@ async def label(
         ask=await _ask(at, body.next) if body.next else None,
         idempotency=_idempotency(key, at, content) if key else None,
     )
-    return await with_data(at, await at.do(task))
+    return await with_data(at, schemas.LabelsAnswer, await at.do(task), status.HTTP_201_CREATED)
 
 
 @routes.get("/projects/{project}/labels", responses=EXPORTED)
@@ -78,7 +79,7 @@ async def undo(at: Annotator, idempotency_key: IdempotencyKey = None) -> Any:
     """Take your last answer back and get the item again; call it again to go further back."""
     once = _idempotency(idempotency_key, at, "undo") if idempotency_key else None
     task = UndoTask(project=at.project, annotator=at.principal.key_id, idempotency=once)
-    return await with_data(at, await at.do(task))
+    return await with_data(at, schemas.Questions, await at.do(task))
 
 
 @routes.post("/projects/{project}/leases/{lease}", response_model=schemas.LeaseAnswer)
@@ -104,11 +105,13 @@ async def agreement(at: Reader) -> Any:
     return await at.in_thread(read)
 
 
-async def with_data(at: AtProject, answer: dict[str, Any]) -> dict[str, Any]:
+async def with_data(
+    at: AtProject, model: type[schemas.Questions], answer: dict[str, Any], status_code: int = status.HTTP_200_OK
+) -> Any:
     """Add what people look at, which the writer has no time for."""
     if not answer["items"]:
         return answer
-    return await at.in_thread(attach_data, at.service.database, at.project.id, answer)
+    return await at.as_json(model, attach_data, at.service.database, at.project.id, answer, status_code=status_code)
 
 
 async def _ask(at: AtProject, body: schemas.Ask) -> Ask:

@@ -8,10 +8,13 @@ from pydantic_core import to_json
 from app.api import schemas
 from app.api.context import Admin, Reader, router
 from app.services.predictions import PredictRows, predict_items, readable
+from app.services.project import Project
 from app.services.reports import DescribeModel, advice
 from app.services.turns import LATER
 
 routes = router("model")
+
+AT_A_TIME = 100  # predictions that are written in one go
 
 
 @routes.post("/projects/{project}/train", status_code=status.HTTP_202_ACCEPTED, response_model=schemas.JobStarted)
@@ -31,22 +34,39 @@ async def describe_model(at: Reader) -> Any:
 async def predict(at: Reader, body: schemas.PredictRows) -> Response:
     """Predict items by their keys, or any rows of features, texts or tables."""
     if body.keys is not None:
-        answer = predict_items(at.project.view, [at.project.numbers.get(key) for key in body.keys])
+        content = await at.in_thread(_of_items, at.project, body.keys)
     else:
-        given = body.texts or body.rows or _given(body.features or [])
-        answer = await at.do(PredictRows(at.project, await at.in_thread(readable, at.project, given)), LATER)
-    # Thousands of numbers, checked when they were made: no need to validate them again.
-    return Response(to_json(answer), media_type="application/json")
+        answer = await at.do(PredictRows(at.project, await at.in_thread(_table, at.project, body)), LATER)
+        content = await at.in_thread(_written, answer)
+    return Response(content, media_type="application/json")
 
 
 @routes.post("/projects/{project}/predict-one", response_model=schemas.OnePrediction)
 async def predict_one(at: Reader, body: schemas.PredictOne) -> Any:
     """The class of one text or row, in the flattest form: for tools that take what a template says."""
-    given = [body.text] if body.text is not None else _given([body.features] if body.features is not None else [])
+    given = [body.text] if body.text is not None else [_given(body.features or [])]
     answer = await at.do(PredictRows(at.project, await at.in_thread(readable, at.project, given)), LATER)
     (found,) = answer["predictions"]
     return {"label": found["label"], "score": found["probabilities"][found["label"]]}
 
 
-def _given(rows: list[schemas.Features]) -> list[Any]:
-    return [row if isinstance(row, list) else (row.indices, row.values) for row in rows]
+def _of_items(project: Project, keys: list[str]) -> bytes:
+    return _written(predict_items(project.view, [project.numbers.get(key) for key in keys]))
+
+
+def _table(project: Project, body: schemas.PredictRows) -> Any:
+    return readable(project, body.texts or body.rows or [_given(row) for row in body.features or []])
+
+
+def _given(row: schemas.Features) -> Any:
+    return row if isinstance(row, list) else (row.indices, row.values)
+
+
+def _written(answer: dict[str, Any]) -> bytes:
+    """Thousands of numbers, checked when they were made: no need to validate them again.
+
+    A piece at a time, since other threads have to wait while one is written.
+    """
+    rest, rows = answer | {"predictions": []}, answer["predictions"]
+    pieces = [to_json(rows[first : first + AT_A_TIME])[1:-1] for first in range(0, len(rows), AT_A_TIME)]
+    return to_json(rest).removesuffix(b"[]}") + b"[" + b",".join(pieces) + b"]}"

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import Header, Query, Request, Response, status
 
-from app.api.context import Admin, AnyAdmin, AnyCaller, Reader, links_of, router
+from app.api.context import Admin, AnyCaller, Reader, ServiceAdmin, links_of, router
 from app.api.schemas import (
     ClassChange,
     ClassesAnswer,
@@ -17,7 +17,7 @@ from app.api.schemas import (
 )
 from app.services import catalogue
 from app.services.classes import AddClass, ChangeClass, MergeClass
-from app.services.problems import Forbidden, Invalid
+from app.services.problems import Invalid
 
 routes = router("projects")
 
@@ -26,10 +26,8 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 
 
 @routes.post("/projects", status_code=status.HTTP_201_CREATED, response_model=ProjectAnswer)
-async def create_project(caller: AnyAdmin, body: NewProject, response: Response) -> Any:
+async def create_project(caller: ServiceAdmin, body: NewProject, response: Response) -> Any:
     """Make a project."""
-    if caller.principal.project_id is not None:
-        raise Forbidden("this key belongs to one project and cannot make others")
     database = caller.service.database
     project = await caller.in_thread(catalogue.create, database, body.name, body.parents, body.settings)
     return _with_etag(response, project)
@@ -38,9 +36,12 @@ async def create_project(caller: AnyAdmin, body: NewProject, response: Response)
 @routes.get("/projects", response_model=ProjectPage)
 async def list_projects(caller: AnyCaller, cursor: Cursor = "", limit: Limit = 100) -> Any:
     """The projects that your key is good for."""
-    only = caller.principal.project_id
-    found = await caller.in_thread(catalogue.page, caller.service.database, cursor, limit, only)
-    return {"projects": found, "next": found[-1]["id"] if len(found) == limit else None}
+
+    def read() -> Any:
+        found = catalogue.page(caller.service.database, cursor, limit, caller.principal.project_id)
+        return {"projects": found, "next": found[-1]["id"] if len(found) == limit else None}
+
+    return await caller.as_json(ProjectPage, read)
 
 
 @routes.get("/projects/{project}", response_model=ProjectAnswer)

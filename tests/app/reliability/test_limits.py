@@ -49,8 +49,9 @@ def test_bodies_are_counted(sqlite_url, tmp_path, chunked):
 
 
 def test_more_requests_than_are_taken_are_told_to_come_again(sqlite_url, tmp_path):
+    """Of five places one address, which all of these have, may take four."""
     with (
-        in_thread(sqlite_url, tmp_path / "data", max_requests=4) as (address, service),
+        in_thread(sqlite_url, tmp_path / "data", max_requests=5) as (address, service),
         Site(address, 300, 32, retrain="off") as site,
     ):
         writer = service.running(site.project).writer

@@ -1,0 +1,72 @@
+"""The event loop only passes things on: what takes time with the size of a request is done by other threads."""
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.app.input.calls import client, made
+from tests.app.live import in_thread
+
+N, CLASSES = 10_000, [f"class {i}" for i in range(20)]
+SHARE = 0.2  # of the processor time, at most
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """(client, path of a project with items and a model)"""
+    with in_thread(None, tmp_path_factory.mktemp("data")) as (address, _), client(address) as http:
+        body = {"name": "p", "classes": CLASSES, "settings": {"retrain": "off", "kernel": "hik", "complement": True}}
+        path = f"/v1/projects/{made(http.post('/v1/projects', json=body))['id']}"
+        rows = np.random.default_rng(0).integers(0, 9, (N, 3)) / 8
+        items = [{"key": f"i{i}", "features": row, "data": {"text": "x" * 200}} for i, row in enumerate(rows.tolist())]
+        made(http.post(f"{path}/items", json={"items": items}))
+        labels = [{"key": f"i{i}", "label": name} for i, name in enumerate(CLASSES)]
+        made(http.post(f"{path}/labels", json={"labels": labels}))
+        yield http, path
+
+
+def processor_time():
+    """(seconds of the event loop, seconds of all other threads of the service)."""
+    (loop,) = [thread.native_id for thread in threading.enumerate() if thread.name == "server"]
+    seconds = {}
+    for path in Path("/proc/self/task").glob("*/schedstat"):
+        seconds[int(path.parent.name)] = int(path.read_text().split()[0]) / 1e9
+    del seconds[os.getpid()]  # the caller's
+    own = seconds.pop(loop)
+    return own, sum(seconds.values())
+
+
+def predict(http, path):
+    found = made(http.post(f"{path}/predict", json={"keys": [f"i{i}" for i in range(N)]}))["predictions"]
+    assert len(found) == N
+    assert list(found[-1]["probabilities"]) == CLASSES
+
+
+def predict_rows(http, path):
+    rows = np.random.default_rng(1).random((3000, 3)).tolist()
+    assert len(made(http.post(f"{path}/predict", json={"features": rows}))["predictions"]) == 3000
+
+
+def add_items(http, path):
+    """The same again, which changes nothing."""
+    rows = np.random.default_rng(0).integers(0, 9, (N, 3)) / 8
+    items = [{"key": f"i{i}", "features": row, "data": {"text": "x" * 200}} for i, row in enumerate(rows.tolist())]
+    assert made(http.post(f"{path}/items", json={"items": items}))["unchanged"] == N
+
+
+def look(http, path):
+    for cursor in range(0, 5000, 1000):
+        assert len(made(http.get(f"{path}/items?limit=1000&cursor={cursor}"))["items"]) == 1000
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not tell threads apart")
+@pytest.mark.parametrize("call", [predict, predict_rows, add_items, look])
+def test_the_event_loop_only_passes_things_on(place, call):
+    before = processor_time()
+    call(*place)
+    own, others = np.subtract(processor_time(), before)
+    print(f"{call.__name__}: event loop {1000 * own:.0f} ms, other threads {1000 * others:.0f} ms")
+    assert own < SHARE * (own + others)
