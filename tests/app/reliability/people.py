@@ -20,8 +20,11 @@ TOP = scaled(25, 100)  # questions that are compared
 
 
 def client(address, key=ADMIN, timeout=60.0):
-    headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(base_url=address, headers=headers, timeout=timeout, trust_env=False, verify=False)
+    """Threads may share it: httpcore closes surplus idle connections even if it has just given them to a thread."""
+    headers, limits = {"Authorization": f"Bearer {key}"}, httpx.Limits(max_connections=None)
+    return httpx.Client(
+        base_url=address, headers=headers, timeout=timeout, limits=limits, trust_env=False, verify=False
+    )
 
 
 class Site:
