@@ -154,8 +154,9 @@ class Books:
 class Crowd:
     """Everybody posts labels, each as fast as they are answered, until there is no answer or they are told to stop."""
 
-    def __init__(self, site, books, seed, *, pause=0.0, bad=0.05):
+    def __init__(self, site, books, seed, *, pause=0.0, bad=0.05, keys=None):
         self.site, self.books, self.seed, self.pause, self.bad = site, books, seed, pause, bad
+        self.keys = keys or site.keys
         self.stopping = threading.Event()
         self.errors = []
 
@@ -175,7 +176,7 @@ class Crowd:
         for count in range(100_000):
             if self.stopping.is_set():
                 return
-            key = rng.choice(self.site.keys)
+            key = rng.choice(self.keys)
             label = "no such class" if rng.random() < self.bad else rng.choice(CLASSES)
             ask = {"next": {"count": 1}} if rng.random() < 0.2 else {}
             try:
