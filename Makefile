@@ -3,7 +3,7 @@ VENV := .venv
 DATA ?= ../shared/data
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-label-studio torture bench campaign quality lint clean
+.PHONY: serve test test-label-studio torture audit bench campaign quality lint clean
 
 serve: $(VENV)/ready
 	$(BIN)/asknext serve --demo
@@ -20,9 +20,16 @@ test: lint
 test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready
 	LABEL_STUDIO=$(VENV)-label-studio/bin/label-studio $(BIN)/pytest tests/label_studio -s --durations=0
 
-# Kills, full disks and load at full length; `make test` has short forms of all of it.
+TORTURE := tests/app/reliability tests/app/input tests/app/security tests/app/raw
+
+# Kills, full disks and load at full length; `make test` has short forms of all of it. What is timed runs by itself.
 torture: $(VENV)/ready
-	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability tests/app/input tests/app/security tests/app/raw -s --durations=0
+	ASKNEXT_TORTURE=1 $(BIN)/pytest $(TORTURE) -m "not alone" -n 2 --dist worksteal --durations=0
+	ASKNEXT_TORTURE=1 $(BIN)/pytest $(TORTURE) -m alone -s --durations=0
+
+# Packages with known vulnerabilities; a skipped test says which advisories could not be reached, and proves nothing.
+audit: $(VENV)/ready
+	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/security/test_outside.py -k vulnerable -rs
 
 # Real photographs and texts are measured where DATA has them.
 bench: $(VENV)/ready

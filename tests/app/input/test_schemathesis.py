@@ -18,7 +18,7 @@ from tests.app.input.calls import label, made, new_project
 from tests.app.live import ADMIN
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of overflows, as where the service runs
-EXAMPLES = 300 if os.environ.get("ASKNEXT_TORTURE") == "1" else 5
+EXAMPLES = 100 if os.environ.get("ASKNEXT_TORTURE") == "1" else 5
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 OWN = {"name": "cat", "key": "i0"}
 

@@ -20,8 +20,11 @@ TOP = scaled(25, 100)  # questions that are compared
 
 
 def client(address, key=ADMIN, timeout=60.0):
-    headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(base_url=address, headers=headers, timeout=timeout, trust_env=False, verify=False)
+    """Threads may share it: httpcore closes surplus idle connections even if it has just given them to a thread."""
+    headers, limits = {"Authorization": f"Bearer {key}"}, httpx.Limits(max_connections=None)
+    return httpx.Client(
+        base_url=address, headers=headers, timeout=timeout, limits=limits, trust_env=False, verify=False
+    )
 
 
 class Site:
@@ -151,8 +154,9 @@ class Books:
 class Crowd:
     """Everybody posts labels, each as fast as they are answered, until there is no answer or they are told to stop."""
 
-    def __init__(self, site, books, seed, *, pause=0.0, bad=0.05):
+    def __init__(self, site, books, seed, *, pause=0.0, bad=0.05, keys=None):
         self.site, self.books, self.seed, self.pause, self.bad = site, books, seed, pause, bad
+        self.keys = keys or site.keys
         self.stopping = threading.Event()
         self.errors = []
 
@@ -172,7 +176,7 @@ class Crowd:
         for count in range(100_000):
             if self.stopping.is_set():
                 return
-            key = rng.choice(self.site.keys)
+            key = rng.choice(self.keys)
             label = "no such class" if rng.random() < self.bad else rng.choice(CLASSES)
             ask = {"next": {"count": 1}} if rng.random() < 0.2 else {}
             try:

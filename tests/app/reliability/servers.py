@@ -1,12 +1,15 @@
 """Servers that die and come back."""
 
-import multiprocessing
 import os
 import signal
 import time
 from pathlib import Path
 
+from app.services.encoding_process import CONTEXT, PRELOADED
 from tests.app.live import ADMIN, Process, wait_until_ready
+
+# A process has one server to fork from, with what was asked for first: encoding processes and servers ask for the same.
+PRELOADED += ["__main__", "app.main", "app.commands.serve", "tests.app.reliability.warm"]
 
 TORTURE = os.environ.get("ASKNEXT_TORTURE") == "1"
 
@@ -33,13 +36,12 @@ class Forked(Process):
     """`asknext serve` forked from a process that has imported it already: a start takes half a second, not three."""
 
     def start(self, *, ready=True):
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["__main__", "app.main", "app.commands.serve", "tests.app.reliability.warm"])
+        CONTEXT.set_forkserver_preload(PRELOADED)
         self.log = Path(self.data_dir).parent / f"{Path(self.data_dir).name}.log"
         self.log.write_text("")
         settings = {"ASKNEXT_ADMIN_KEY": ADMIN} | self.environment
         arguments = (self.url, self.data_dir, self.port, settings, self.log)
-        self.process = context.Process(target=_serve, args=arguments, daemon=True)
+        self.process = CONTEXT.Process(target=_serve, args=arguments, daemon=True)
         self.process.start()
         while "Listening on" not in self.log.read_text():
             if not self.process.is_alive():

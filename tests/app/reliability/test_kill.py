@@ -11,14 +11,16 @@ import numpy as np
 from sqlalchemy import make_url
 
 from tests.app.live import eventually
-from tests.app.reliability.people import Books, Crowd, Site
-from tests.app.reliability.servers import scaled
+from tests.app.reliability.people import TOP, Books, Crowd, Site, done
+from tests.app.reliability.servers import Forked, scaled
 
-N_ITEMS = scaled(300, 2000)
 PEOPLE = scaled(8, 16)
 ROUNDS = scaled(3, 83)  # each with a kill under load
 CHECK_EVERY = scaled(1, 3)  # rounds after which the model is looked at; two of three times there is a kill more
 POSTS = scaled(200, 10_000)
+ANSWERED = scaled(150, 1500)  # items that people answer
+N_ITEMS = ANSWERED + POSTS // 4 + TOP  # a fifth of the posts asks for an item more: enough are left to be compared
+FOR_EVER = 86_400  # seconds; no lease runs out
 
 
 def integrity(url, folder):
@@ -55,26 +57,50 @@ def check_model(server, site, books, snapshot):
         file.write_bytes(old)
     server.start()
     after, top_after = site.predictions(), site.top()
+    assert len(top[0]) == TOP
     assert np.abs(after - before).max() < 1e-8
     assert np.abs(top_after[1] - top[1]).max() < 1e-8
     assert top_after[0] == top[0]
 
 
+def check_leases(site, books, rng, count=PEOPLE):
+    """People still hold the items that they were promised and have not answered."""
+    answered = {(number, key) for number, key, *_ in books.posted.values()}
+    promised = [
+        (books.posted[note][0], item["lease"]["id"])
+        for note, answer in books.answers.items()
+        for item in answer["items"]
+        if (books.posted[note][0], item["key"]) not in answered
+    ]
+    for number, lease in rng.sample(promised, min(count, len(promised))):
+        done(site.people[number].post(f"{site.path}/leases/{lease}"))
+
+
+def kill_in_the_midst(server, crowd, books, rng):
+    """After a random number of posts: the campaign is as long on any machine."""
+    enough = len(books.posted) + rng.randint(1, 2 * POSTS // ROUNDS)
+    while len(books.posted) < enough:
+        assert crowd.errors == []
+        time.sleep(0.001)
+    time.sleep(rng.uniform(0.0, 0.05))
+    server.kill()
+
+
 def test_nothing_is_lost_by_a_kill(serve, database_url, tmp_path):
-    server = serve(database_url, {"ASKNEXT_SNAPSHOT_SECONDS": "0.1"})
+    server = serve(database_url, {"ASKNEXT_SNAPSHOT_SECONDS": "0.1"}, kind=Forked)
     rng, books, snapshots = random.Random(20), Books(), cycle(("old", "none", "new"))
-    with Site(server.address, N_ITEMS, PEOPLE) as site:
+    with Site(server.address, N_ITEMS, PEOPLE, lease_seconds=FOR_EVER) as site:
         turn = 0
         while turn < ROUNDS or len(books.posted) < POSTS:
             turn += 1
-            with Crowd(site, books, seed=turn):
-                time.sleep(rng.uniform(0.05, 1.0))
-                server.kill()
+            with Crowd(site, books, seed=turn, keys=site.keys[:ANSWERED]) as crowd:
+                kill_in_the_midst(server, crowd, books, rng)
             assert books.unanswered
             if database_url.startswith("sqlite"):
                 assert integrity(database_url, tmp_path / "copy") == "ok"
             server.start()
             books.check(site)
+            check_leases(site, books, rng)
             for note in rng.sample(books.unanswered, len(books.unanswered) // 2):
                 assert books.repeat(site, note).status_code in {201, 422}  # some name a class that is none
             books.check(site)

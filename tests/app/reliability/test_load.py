@@ -13,9 +13,12 @@ from subprocess import PIPE
 
 import httpx
 import numpy as np
+import pytest
 
 from tests.app.reliability.people import Books, Site, done
 from tests.app.reliability.servers import TORTURE, scaled
+
+pytestmark = pytest.mark.alone
 
 RATE = 150  # labels a second
 SECONDS = scaled(12, 600)

@@ -8,6 +8,7 @@ from tests.app.reliability.people import Books, Site
 from tests.app.reliability.servers import Started, scaled
 
 
+@pytest.mark.alone
 def test_a_second_process_is_refused_until_the_first_dies(serve, database_url, tmp_path):
     first, books = serve(database_url), Books()
     with Site(first.address, 50, 2) as site:

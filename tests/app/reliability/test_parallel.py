@@ -12,6 +12,7 @@ from tests.app.reliability.servers import scaled
 
 THREADS = 16
 TIMES = scaled(3, 1000)
+REQUESTS = THREADS * scaled(3, 100)
 
 
 def test_projects_score_side_by_side(sqlite_url, tmp_path):
@@ -28,7 +29,7 @@ def test_projects_score_side_by_side(sqlite_url, tmp_path):
 
         serial = [score(site) for site in sites]
         with ThreadPoolExecutor(THREADS) as threads:
-            work = [n % len(sites) for n in range(THREADS * TIMES)]
+            work = [n % len(sites) for n in range(REQUESTS)]
             answers = list(threads.map(lambda n: score(sites[n]), work))
         assert all(answer == serial[n] for n, answer in zip(work, answers, strict=True))
 

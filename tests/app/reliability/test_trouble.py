@@ -16,6 +16,8 @@ from tests.app.live import in_thread
 from tests.app.reliability.people import Books, Crowd, Site, client, done
 from tests.app.reliability.servers import scaled
 
+pytestmark = pytest.mark.alone
+
 
 def recover(site, books, within=5.0):
     """Ready again within seconds; what was refused can be posted again."""

@@ -7,7 +7,8 @@ pytestmark = pytest.mark.jit
 
 USE = """
 import numpy as np
-from core import GPHIKClassifier, GPHIKForestClassifier, _jit
+from core import GPHIKClassifier, GPHIKForestClassifier, _jit, share_cores
+share_cores()
 ready = _jit.compile_all()
 rng = np.random.default_rng(0)
 for shape, levels in (((40, 5), "auto"), ((300, 250), None)):  # narrow and wide codes
