@@ -103,3 +103,8 @@ def test_changes_by_whole_numbers():
     assert matches(factor, a + np.outer(v, v))
     assert factor.downdate(v)
     assert matches(factor, a)
+
+
+def test_the_inverse_is_whole():
+    a = spd(150)  # several tiles of the kernel that mirrors it
+    assert np.allclose(factor_of(a).inverse() @ a, np.eye(150))
