@@ -76,3 +76,14 @@ def test_a_learning_curve_looks_back_on_the_last_answers():
     assert all(point.low <= point.accuracy <= point.high for point in curve)
     assert (curve[-1].low, curve[-1].high) == interval(WINDOW, WINDOW)
     assert learning_curve(right[:0], right[:0]) == []
+
+
+def test_what_advice_says_is_what_was_counted():
+    three_quarters = np.arange(200) < 150
+    for advice in (leave_one_out_accuracy(three_quarters), random_accuracy(three_quarters.astype(int))):
+        assert advice.value == 0.75
+        assert (advice.low, advice.high) == interval(150, 200)
+    before = np.zeros(100, dtype=int)
+    assert stability(before, np.repeat([0, 1], [99, 1])).stop  # the share that is asked for
+    assert not stability(before, np.repeat([0, 1], [98, 2])).stop
+    assert pool_uncertainty(np.array([0.0, 0.1])).value == pytest.approx(0.05)

@@ -117,3 +117,12 @@ def test_values_nearer_to_zero_than_to_the_lowest_level_are_dropped(value):
     stored = Histograms.of(np.array([[0.5]]), 1)
     coded = code_rows(raw_rows(np.array([[value]])), stored.levels)
     assert values_of(coded, stored.levels)[0, 0] == (0.5 if value > 0.25 else 0.0)
+
+
+def test_levels_that_are_spread_evenly_have_cells_of_their_own():
+    """What makes a search for the nearest level take constant time."""
+    search = LevelTable.of([np.arange(1.0, 101.0), 50.0 * np.arange(1.0, 41.0)]).search
+    for d, levels in enumerate((100, 40)):
+        held = np.diff(search.grid[search.grid_start[d] : search.grid_start[d + 1]])
+        assert held.sum() == levels
+        assert held.max() == 1

@@ -74,3 +74,14 @@ def test_dense_kernels_against_their_formulas():
 def test_bad_weights(weights, groups, message):
     with pytest.raises(ValueError, match=message):
         group_weights(weights, groups, 3)
+
+
+@pytest.mark.parametrize("kernel", list(kernels()), ids=lambda kernel: type(kernel).__name__)
+def test_a_multiple_of_a_kernel(kernel):
+    scaled = kernel.scaled(3.0)
+    if isinstance(kernel, IntersectionKernel):
+        values, dims = np.array([0.2, 0.7, 0.4, 1.0]), np.arange(4)
+        assert np.allclose(scaled.apply(values, dims), 3.0 * kernel.apply(values, dims))
+    else:
+        x = np.random.default_rng(0).random((5, 3))
+        assert np.allclose(scaled.cross(x, x), 3.0 * kernel.cross(x, x))

@@ -93,3 +93,18 @@ def test_quadratic(n):
     a, b = spd(n), np.random.default_rng(3).normal(size=(n, 4))
     expected = b.T @ np.linalg.inv(a) @ b
     assert np.allclose(np.tril(factor_of(a).quadratic(b)), np.tril(expected))
+
+
+def test_changes_by_whole_numbers():
+    """Zeros are passed over, ones are not."""
+    a, v = spd(6), np.array([0.0, 1.0, 0.0, 1.0, 2.0, 1.0])
+    factor = factor_of(a)
+    factor.update(v)
+    assert matches(factor, a + np.outer(v, v))
+    assert factor.downdate(v)
+    assert matches(factor, a)
+
+
+def test_the_inverse_is_whole():
+    a = spd(150)  # several tiles of the kernel that mirrors it
+    assert np.allclose(factor_of(a).inverse() @ a, np.eye(150))

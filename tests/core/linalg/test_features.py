@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from core import _parallel
 from core.histograms import Histograms
 from core.kernels import IntersectionKernel
 from core.linalg import CoarsePreconditioner, HistogramOperator, LevelSystem
@@ -96,3 +97,16 @@ def test_the_level_system_follows_rows_and_levels(expected):
     for _ in range(60):
         system.append(1.0)
     assert system.solve(np.ones((66, 1)))[-1, 0] == pytest.approx(1.0)
+
+
+def test_several_threads_count_what_one_does(monkeypatch):
+    features = operator_of(continuous(25, 5, density=0.8)).features()
+    weights = np.random.default_rng(0).random(25)
+    table = np.random.default_rng(1).normal(size=(features.size, features.size))
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(_parallel, "GRAIN", 1)  # so little work is worth a thread
+        monkeypatch.setattr(_parallel, "threads", lambda threads=threads: threads)
+        found.append((np.tril(features.counts(weights)), features.quadratics(table + table.T)))
+    for one, several in zip(*found, strict=True):
+        assert np.allclose(one, several, atol=1e-12)

@@ -44,7 +44,8 @@ def test_products_and_predictions_equal_the_dense_kernel(x, columns, transform):
 
 def test_a_quantised_prediction_is_the_exact_one_of_the_nearest_levels():
     x = continuous(size(200, 20), 5)
-    operator = HistogramOperator(Histograms.of(x, 6), weighted(5, "power", 0.5))
+    kernel = IntersectionKernel(np.linspace(2.0, 1.0, 5), np.arange(5), 0.3, "power", 0.5)  # the first column counts
+    operator = HistogramOperator(Histograms.of(x, 6), kernel)
     predictor = operator.predictor(np.random.default_rng(1).normal(size=(len(x), 3)))
     rows = raw_rows(continuous(size(100, 10), 5, seed=9))
     coded = code_rows(rows, operator.levels)

@@ -148,6 +148,15 @@ class PosteriorContract:
         assert np.abs(variance - twin.variance(hik(x, query, bias=0.5), own)).max() < self.tolerance * (1.0 + own.max())
         assert np.abs(variance - posterior.variance(raw_rows(query))).max() < self.tolerance * (1.0 + own.max())
 
+    def test_the_inverse_of_its_system(self):
+        x, y = word_counts(size(50, 12), 6, 2)
+        posterior = self.build(x[:-3], y[:-3], 2)
+        posterior.add(raw_rows(0.7 * x[-3:]), targets(y[-3:], 2), np.array([0.2, 0.3, 0.4]))  # levels out of order
+        rows = np.vstack([x[:-3], 0.7 * x[-3:]])
+        v = np.random.default_rng(0).normal(size=(len(rows), 3))
+        expected = np.linalg.solve(hik(rows, rows, bias=0.5) + np.diag(posterior.noise), v)
+        assert np.allclose(posterior.inverse_times(v), expected, atol=1e-6)
+
     def test_queries_larger_than_a_block(self):
         x, y = word_counts(size(50, 10), 6, 2)
         posterior = self.build(x, y, 2)
