@@ -22,7 +22,7 @@ test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it.
 torture: $(VENV)/ready
-	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability tests/app/input tests/app/security tests/app/raw -s --durations=0
+	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/reliability tests/app/input tests/app/security tests/app/raw tests/core/test_all_or_nothing.py -s --durations=0
 
 # Real photographs and texts are measured where DATA has them.
 bench: $(VENV)/ready
