@@ -325,3 +325,19 @@ def test_advice_grows_with_the_labels():
     assert stable.value is not None
     assert 0.0 < doubt.value < 1.0
     assert all(a.reason for a in (accuracy, drawn, stable, doubt))
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-8, 1e-10, 1e-12, 1e-14])
+@pytest.mark.parametrize("settings", [{"posterior": "dual"}, {"posterior": "levels"}, {"kernel": "rbf"}])
+def test_labels_taken_back_with_little_noise(settings, noise):
+    x, y = word_counts(N, 8, 3)
+    x[9], x[11] = x[4], x[5]  # equal items, so that one tells all of the other
+    learner, fresh = (learner_of(x, noise=noise, **settings) for _ in range(2))
+    learner.label_many({item: NAMES[y[item]] for item in range(12)})
+    for item in (3, 9, 7):
+        learner.retract(item)
+    fresh.label_many({item: NAMES[y[item]] for item in (0, 1, 2, 4, 5, 6, 8, 10, 11)}, refresh=False)
+    fresh._labelled.refit()
+    fresh._labelled.refresh()
+    assert np.allclose(learner.mean, fresh.mean, atol=1e-6)
+    assert np.allclose(learner.variance, fresh.variance, atol=1e-6)
