@@ -128,6 +128,7 @@ class Posterior(Drafted, ABC):
     def _fit_if_inexact(self) -> None:
         """Solve from scratch where rounding has spoilt a solution that was carried along."""
         if self.residual() > GOOD_RESIDUAL:
+            self._predictor = None
             self._fit()
 
     @property
