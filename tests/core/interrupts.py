@@ -19,8 +19,8 @@ ALLOCATING = (
 
 
 @contextmanager
-def interrupted_at(step):
-    """KeyboardInterrupt before the line of core with this number, in the order they are run; yields a counter."""
+def reaching(step, act):
+    """Call `act` before the line of core with this number, in the order they are run; yields a counter."""
     told = [0]
 
     def trace(frame, event, _):
@@ -29,7 +29,7 @@ def interrupted_at(step):
         if event == "line":
             told[0] += 1
             if told[0] == step:
-                raise KeyboardInterrupt
+                act()
         return trace
 
     before = sys.gettrace()
@@ -38,6 +38,15 @@ def interrupted_at(step):
         yield told
     finally:
         sys.settrace(before)
+
+
+def interrupted_at(step):
+    """KeyboardInterrupt before the line of core with this number; yields a counter."""
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    return reaching(step, interrupt)
 
 
 @contextmanager

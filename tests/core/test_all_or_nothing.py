@@ -11,7 +11,7 @@ from core.linalg import DenseOperator
 from core.posterior import LabelRegression
 from core.softmax import ClassTree, Prior, SoftmaxRegression
 from tests.core.data import word_counts
-from tests.core.interrupts import TORTURE, interrupted_at, places, refused_at
+from tests.core.interrupts import TORTURE, interrupted_at, places, reaching, refused_at
 
 pytestmark = pytest.mark.jit  # kernels are one step each
 
@@ -277,3 +277,36 @@ def test_drafts_share_nothing_that_changes():
         learner.label(40, "cat")
         learner.add_items(MORE)
         assert_same(learner_facts(twin), before)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_readers_never_see_half_a_change(name):
+    """Whenever somebody looks, a change has been made whole or not at all."""
+    changes = [LEARNER_CHANGES[change] for change in ("label with a new class", "retract", "add items")]
+    for change in changes:
+        counted, learner = learner_of(LEARNERS[name]), learner_of(LEARNERS[name])
+        before, seen = learner_facts(learner), []
+        with reaching(0, None) as lines:
+            change(counted)
+        for place in places(lines[0], 3):
+            learner = learner_of(LEARNERS[name])
+            with reaching(place, lambda learner=learner, seen=seen: seen.append(learner_facts(learner))):
+                change(learner)
+        assert seen
+        for facts in seen:
+            assert_same(facts, before)
+
+
+def test_a_published_state_is_of_one_moment():
+    """A change that comes between two looks at the learner, as in another thread."""
+    counted, learner = learner_of({}), learner_of({})
+    with reaching(0, None) as lines:
+        counted.publish()
+    counts = {learner.version + place: int((learner.labels >= 0).sum()) for place in (0, 1)}
+    counts[learner.version + 1] += 1
+    for place in range(1, lines[0] + 1):
+        learner = learner_of({})
+        with reaching(place, lambda learner=learner: learner.label(30, "bee")):
+            seen = learner.publish()
+        assert (seen.labels >= 0).sum() == counts[seen.version]
+        assert (seen.labels[30] >= 0) == (seen.variance[30] < learner_of({}).variance[30] - 1e-3)
