@@ -20,7 +20,7 @@ test: lint
 test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready
 	LABEL_STUDIO=$(VENV)-label-studio/bin/label-studio $(BIN)/pytest tests/label_studio -s --durations=0
 
-TORTURE := tests/app/reliability tests/app/input tests/app/security tests/app/raw
+TORTURE := tests/app/reliability tests/app/input tests/app/security tests/app/raw tests/core/test_all_or_nothing.py
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it. What is timed runs by itself.
 torture: $(VENV)/ready

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from core._types import Table
+from core._types import Indices, Table
 
 
 def check_finite(x: Table) -> None:
@@ -55,6 +55,40 @@ def check_number(name: str, value: Any, *, positive: bool) -> float:
     if not (np.isfinite(number) and (number > 0.0 or (number == 0.0 and not positive))):
         raise ValueError(f"{name} must be a finite number {'above' if positive else 'of at least'} 0; got {value!r}")
     return number
+
+
+def check_whole(name: str, value: Any, *, least: int = 0) -> int:
+    """A whole number that is not smaller, or a ValueError: neither True nor 1.0 is one.
+
+    >>> check_whole("count", True)
+    Traceback (most recent call last):
+    ValueError: count must be a whole number of at least 0; got True
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
+
+
+def check_share(name: str, value: Any) -> float:
+    """A number from 0 to 1, or a ValueError.
+
+    >>> check_share("explore", float("nan"))
+    Traceback (most recent call last):
+    ValueError: explore must be a number from 0 to 1; got nan
+    """
+    number = float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else np.nan
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}")
+    return number
+
+
+def check_numbers(what: str, values: Any, n: int) -> Indices:
+    """Numbers from 0 to n - 1, one or many and perhaps none, or a ValueError: floats and booleans are none."""
+    numbers = np.asarray(values)
+    whole = numbers.dtype.kind in "iu" or not numbers.size
+    if not whole or (numbers.size and not 0 <= numbers.min() <= numbers.max() < n):
+        raise ValueError(f"{what} must be whole numbers from 0 to {n - 1}; got {values!r}")
+    return numbers.astype(np.int64, copy=False)
 
 
 def _first(x: Table, bad: Any) -> tuple[int, int, float]:

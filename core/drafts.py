@@ -8,6 +8,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
+
 
 class Drafted:
     """What can be changed in a draft."""
@@ -20,6 +25,13 @@ class Drafted:
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
+
+
+def read_only(array: NDArray[T]) -> NDArray[T]:
+    """A view through which nobody can change what others have."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 D = TypeVar("D", bound=Drafted)

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from core._types import Floats, Indices
-from core.checks import check_choice, check_number
+from core.checks import check_choice, check_whole
 from core.choice import Chooser
 from core.chunks import SpreadChunks, fit_chunks
 from core.drafts import all_or_nothing
@@ -294,7 +294,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         if method == "exact":
             variance = model.posterior.variance(query)
         elif isinstance(model.operator, HistogramOperator) and not isinstance(query, np.ndarray):
-            variance = self._variance_bounds(model.operator, int(check_number("k", k, positive=False)))(query, method)
+            variance = self._variance_bounds(model.operator, check_whole("k", k))(query, method)
         else:
             raise ValueError(f"method={method!r} is for the histogram kernel; this model has kernel={self.kernel!r}")
         return variance + model.noise if noisy else variance

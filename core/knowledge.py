@@ -1,12 +1,15 @@
 """What a learner can tell: of its items, of rows that are none, and of itself."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from core._types import Floats, Indices
+from core.checks import check_numbers
 from core.choice import Choice
 from core.contributions import Contributions, contributions
+from core.drafts import read_only
 from core.labelling import Labelling, TrackRecord, best_class, most_probable, nothing
 from core.model_choice import ModelChoice
 from core.nodes import Nodes
@@ -15,8 +18,8 @@ from core.posterior import LabelledPool, LocalParts, Part, Parts
 from core.posterior.parts import total
 from core.projection import PoolKernel
 from core.published import Published, class_probabilities, predicted_classes
-from core.queries import Pick
-from core.questions import AnyPool, ask, check_strategy
+from core.queries import Ask, Pick
+from core.questions import AnyPool, ask
 from core.settings import Settings, as_table
 from core.stopping import Advice
 
@@ -54,13 +57,13 @@ class Knowledge:
 
     @property
     def mean(self) -> Floats:
-        """Posterior means, items x M."""
-        return self._labelled.mean
+        """Posterior means, items x M; to be read only."""
+        return read_only(self._labelled.mean)
 
     @property
     def variance(self) -> Floats:
-        """Posterior variances of the latent functions, items."""
-        return self._labelled.variance
+        """Posterior variances of the latent functions, items; to be read only."""
+        return read_only(self._labelled.variance)
 
     @property
     def noise(self) -> float:
@@ -74,6 +77,7 @@ class Knowledge:
 
     def label_of(self, item: int) -> tuple[str, float] | None:
         """Class and doubt of an item that has a label."""
+        self._check_item(item)
         if item not in self._labelled.learnt:
             return None
         index, labelled = self._labelled.learnt.index(item), self._labelled
@@ -103,7 +107,7 @@ class Knowledge:
         `among` restricts the choice to these items. Until two classes have labels, items are chosen to stand for the
         pool (herding).
         """
-        check_strategy(strategy)
+        Ask(strategy, count, seed, explore)  # or an error that says what is wrong
         if self._model is None:
             return []
         return ask(self._labelled, count, strategy, seed=seed, explore=explore, pending=pending, among=among)
@@ -115,11 +119,13 @@ class Knowledge:
 
     def moments_of(self, items: Indices) -> tuple[Floats, Floats]:
         """Posterior means (items x M) and variances of some items."""
-        some = self._pool.take(items)
+        some = self._pool.take(check_numbers("items", items, len(self)))
         return some.mean, some.variance
 
     def predicted(self, items: Indices | None = None) -> Indices:
         """The most probable class of some items, or of all."""
+        if items is not None:
+            items = check_numbers("items", items, len(self))
         return predicted_classes(self._pool, self._labelled.votes, items)
 
     @property
@@ -179,35 +185,38 @@ class Knowledge:
             self._some_model.parameters,
             self._record,
             self.version,
-            self.nodes.parents,
+            dict(self.nodes.parents),
         )
 
     def publish(self) -> Published:
         """The state as it is now; later changes do not touch it."""
+        now = copy(self)  # a change takes the place of all attributes in one step, and may do so while they are read
+        model, labelled = now._some_model, now._labelled
         return Published(
-            self.version,
-            self.nodes,
-            self.settings.likelihood,
-            self._pool,
-            self.noise,
-            self._labelled.noises,
-            self.labels,
-            self._record,
-            self._some_model.kernel or self.settings.kernel,
-            self._labelled.name,
-            self._labelled.rounds,
-            self._some_model.hyperparameters,
-            self._choice,
-            self._some_model.model,
-            self._model_choice,
-            self._labelled.votes,
-            self._labelled.is_outgrown,
-            self._some_model.warnings,
+            now.version,
+            now.nodes,
+            now.settings.likelihood,
+            now._pool,
+            labelled.noise,
+            labelled.noises,
+            labelled.labels,
+            now._record,
+            model.kernel or now.settings.kernel,
+            labelled.name,
+            labelled.rounds,
+            model.hyperparameters,
+            now._choice,
+            model.model,
+            now._model_choice,
+            labelled.votes,
+            labelled.is_outgrown,
+            model.warnings,
         )
 
     def _check_item(self, item: int) -> None:
-        if not 0 <= item < len(self._labelled):
-            raise ValueError(f"item must be a number from 0 to {len(self) - 1}; got {item!r}")
+        whole = isinstance(item, int | np.integer) and not isinstance(item, bool)
+        if not (whole and 0 <= item < len(self._labelled)):
+            raise ValueError(f"item must be a whole number from 0 to {len(self) - 1}; got {item!r}")
 
     @property
     def _some_model(self) -> PoolModel:

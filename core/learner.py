@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from core.checks import check_number, check_whole
 from core.drafts import Drafted, all_or_nothing
 from core.histograms import Allocate, Engine
 from core.knowledge import Knowledge
@@ -84,10 +85,10 @@ class OnlineLearner(Knowledge, Drafted):
         A second label for an item replaces the first. Names may be new. Say `drawn` of items that were drawn at random:
         what the model thought of them before tells how good it is.
         """
+        self._check_label(item, name, doubt)
         if item not in self._labelled.learnt:
             self.label_many({item: name}, {item: doubt}, drawn=[item] if drawn else ())
             return
-        self._check_label(item, name, doubt)
         self._announce([name])
         number, labelled = self.nodes.number(name), self._labelled
         if doubt == labelled.factors[labelled.learnt.index(item)]:
@@ -185,6 +186,10 @@ class OnlineLearner(Knowledge, Drafted):
     @all_or_nothing
     def remember(self, foretold: Mapping[int, int]) -> None:
         """What was foretold of items drawn at random (1 right, 0 wrong), by this learner or one before it."""
+        for item, right in foretold.items():
+            check_whole("item", item)
+            if check_whole("foretold", right) > 1:
+                raise ValueError(f"foretold must be 1 or 0 for each item; got {right!r} for item {item}")
         self._record = replace(self._record, foretold={**foretold, **self._record.foretold})
 
     @classmethod
@@ -279,5 +284,4 @@ class OnlineLearner(Knowledge, Drafted):
     def _check_label(self, item: int, name: str, doubt: float) -> None:
         self._check_item(item)
         checked_name(name)
-        if not (np.isfinite(doubt) and doubt > 0.0):
-            raise ValueError(f"doubt must be a finite number above 0; got {doubt!r}")
+        check_number("doubt", doubt, positive=True)

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from core._types import Floats, Indices
 from core.choice import Choice
+from core.drafts import read_only
 from core.forest import Votes
 from core.labelling import TrackRecord, best_class, most_probable
 from core.model_choice import ModelChoice
@@ -53,13 +52,6 @@ class _Uncertainty:
 
     def __call__(self, _: int, part: Part) -> Floats:
         return doubt(class_probabilities(self.likelihood, part.mean, part.variance + self.noise))
-
-
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """A view that nobody can change."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +105,7 @@ class Published:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
-                object.__setattr__(self, field.name, _fixed(value))
+                object.__setattr__(self, field.name, read_only(value))
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -121,12 +113,12 @@ class Published:
     @cached_property
     def mean(self) -> Floats:
         """Of all items, items x M."""
-        return _fixed(whole(self.pool.collect(means_of)))
+        return read_only(whole(self.pool.collect(means_of)))
 
     @cached_property
     def variance(self) -> Floats:
         """Of all items."""
-        return _fixed(whole(self.pool.collect(variances_of)))
+        return read_only(whole(self.pool.collect(variances_of)))
 
     def moments(self, items: Indices) -> tuple[Floats, Floats]:
         """Means (items x M) and variances of some items."""

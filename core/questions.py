@@ -1,7 +1,7 @@
 """Which items to ask about next, over a labelled pool."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats, Indices
+from core.checks import check_numbers
 from core.forest import ForestPool, LabelledForest
 from core.posterior import LabelledPool, taken
 from core.posterior.parts import for_items
-from core.queries import STRATEGIES, Ask, Candidates, FirstLook, Near, Pick, PoolState, SoftmaxPool, choose, pick
+from core.queries import Ask, Candidates, FirstLook, Near, Pick, PoolState, SoftmaxPool, choose, pick
 from core.softmax import LabelledSoftmax
 
 AnyPool = LabelledPool | LabelledSoftmax | LabelledForest
@@ -31,7 +32,7 @@ def ask(
     among: Indices | None = None,
 ) -> list[Pick]:
     """As `OnlineLearner.query` says."""
-    check_strategy(strategy)
+    asked = Ask(strategy, count, seed, explore)
     waiting = np.setdiff1d(_numbers("pending", pending, len(labelled)), labelled.learnt)
     free = np.ones(len(labelled), dtype=bool)
     if among is not None:
@@ -42,11 +43,11 @@ def ask(
     if not free.any():
         return []
     if len(np.unique(labelled.numbers)) < 2 and strategy != "random":
-        strategy = "herding"
+        asked = replace(asked, strategy="herding")
     if isinstance(labelled, LabelledPool):
-        return _ask_parts(labelled, Ask(strategy, count, seed, explore), free, waiting)
+        return _ask_parts(labelled, asked, free, waiting)
     state = pool_state(labelled, np.flatnonzero(free))
-    return pick(state, strategy, count, seed=seed, explore=explore, pending=waiting)
+    return pick(state, asked.strategy, count, seed=seed, explore=explore, pending=waiting)
 
 
 def pool_state(labelled: AnyPool, items: Indices) -> PoolState:
@@ -122,14 +123,5 @@ class _Few:
         return taken(self._rows, np.searchsorted(self.items, items))
 
 
-def check_strategy(strategy: str) -> None:
-    """Raise a ValueError that names the strategies there are."""
-    if strategy not in STRATEGIES:
-        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {strategy!r}")
-
-
 def _numbers(what: str, items: Indices | None, n: int) -> Indices:
-    numbers = np.asarray(items if items is not None else [], dtype=np.int64)
-    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < n:
-        raise ValueError(f"{what} items must be numbers from 0 to {n - 1}")
-    return numbers
+    return check_numbers(f"{what} items", [] if items is None else items, n)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.drafts import read_only
 from core.forest import LabelledForest
 from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import DenseKernel, IntersectionKernel, LinearKernel, RBFKernel, group_weights
@@ -24,11 +25,11 @@ def dump(labelled: AnyPool, reader: Reader, *, warm: bool) -> dict[str, NDArray[
         **_dump_rows(labelled.operator, labelled.all_rows, reader),
         **labelled.keepsakes(warm=warm),
         "learnt": np.array(labelled.learnt, dtype=np.int64),
-        "labels": labelled.numbers,
-        "factors": labelled.factors,
+        "labels": labelled.numbers.copy(),
+        "factors": labelled.factors.copy(),
         "theta": np.array(list(labelled.hyperparameters.values())),
-        "mean": labelled.mean,
-        "variance": labelled.variance,
+        "mean": read_only(labelled.mean),
+        "variance": read_only(labelled.variance),
     }
 
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -42,6 +42,13 @@ class Size:
 
 
 NO_ROWS = Size(0, 0, coded=True)
+
+
+class Influence(NamedTuple):
+    """What a learnt row x_i has to do with all others."""
+
+    covariance: Predictor  # x -> cov(f(x), f(x_i))
+    share: float  # N_i [(K + N)^-1]_ii = 1 - var(f(x_i)) / N_i: of its noise, what its own label does not explain
 
 
 class Posterior(Drafted, ABC):
@@ -121,6 +128,12 @@ class Posterior(Drafted, ABC):
             self._predictor = None
             reached, before = self.residual(), reached
 
+    def _fit_if_inexact(self) -> None:
+        """Solve from scratch where rounding has spoilt a solution that was carried along."""
+        if self.residual() > GOOD_RESIDUAL:
+            self._predictor = None
+            self._fit()
+
     @property
     def jitter(self) -> float:
         """Share by which the diagonal of the factored system grew because rounding had made it singular."""
@@ -150,11 +163,12 @@ class Posterior(Drafted, ABC):
         """The functions x -> cov(f(x), f(row)), one for each row of the query."""
         return self.operator.difference(query, self.inverse_times(self.operator.cross(query)))
 
-    def influence(self, row: int) -> Predictor:
-        """x -> cov(f(x), f(x_row)) for a row that is learnt, without the difference of two large numbers."""
+    def influence(self, row: int) -> Influence:
+        """Of a row that is learnt, without the difference of two large numbers."""
         unit = np.zeros((len(self.operator), 1))
         unit[row] = self.noise[row]
-        return self.operator.predictor(self.inverse_times(unit))
+        column = self.inverse_times(unit)
+        return Influence(self.operator.predictor(column), float(column[row, 0]))
 
     @abstractmethod
     def inverse_times(self, v: Floats) -> Floats:

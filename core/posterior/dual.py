@@ -79,6 +79,7 @@ class DualPosterior(Posterior):
             self._fit()
         else:
             self._retargeted()
+            self._fit_if_inexact()
 
     def _retargeted(self) -> None:
         self._weights = self._factor.solve(self.targets)

@@ -14,6 +14,7 @@ from core.posterior.parts import Parts
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, one_vs_all
 
+MOST_DRIFT = 1e-7  # after a label was taken back: with more the pool is computed anew
 BLOCK = 64  # labels that move the pool in one gather
 
 
@@ -152,7 +153,8 @@ class LabelledPool(Drafted):
             self.pool.forget(self.model.posterior, index)
         self.model.remove(np.array([index]))
         del self.learnt[index]
-        self._after_balance()
+        if self.model.balance or not max(self.residual(), self._drift(item)) <= MOST_DRIFT:
+            self.refresh()
 
     @all_or_nothing
     def relabel(self, item: int, number: int) -> None:
@@ -230,6 +232,16 @@ class LabelledPool(Drafted):
     def keepsakes(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Plain arrays of what labels and hyperparameters do not tell; `warm` with what a fit may start from."""
         return {}
+
+    def _drift(self, item: int) -> float:
+        """How far mean and variance of an item are from what the model says of it, relative to their size.
+
+        Where its own label was taken back they have changed most.
+        """
+        some = self.pool.parts.take(np.array([item]))
+        mean, variance = self.moments(some.rows)
+        off = np.abs(some.mean - mean).max(initial=0.0) / (1.0 + np.abs(mean).max(initial=0.0))
+        return float(max(off, np.abs(some.variance - variance)[0] / max(float(variance[0]), self.noise)))
 
     def _after_balance(self) -> None:
         if self.model.balance:  # each label changed the noise of all

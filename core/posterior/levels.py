@@ -8,7 +8,7 @@ from core._jit import counting
 from core._types import Floats, Indices
 from core.histograms import CodedRows, RawRows
 from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, LookupTable, Operator
-from core.posterior.base import Posterior, Size, Variances
+from core.posterior.base import Influence, Posterior, Size, Variances
 from core.posterior.pairs import PairVariances, bare, pay_in_level_space
 
 
@@ -56,8 +56,10 @@ class LevelPosterior(Posterior):
         """As in the protocol; of values between two levels, what lies within the same gap is left out."""
         return self._function(self._space.solve(self._phi(query)))
 
-    def influence(self, row: int) -> LookupTable:
-        return self.covariance(self.operator.own(np.array([row])))
+    def influence(self, row: int) -> Influence:
+        own = self.operator.own(np.array([row]))
+        covariance = self.covariance(own)
+        return Influence(covariance, 1.0 - float(covariance(own)[0, 0]) / float(self.noise[row]))
 
     def inverse_times(self, v: Floats) -> Floats:
         # (K + N)^-1 = N^-1 - N^-1 Phi A^-1 Phi^T N^-1, features in sorted order
@@ -122,6 +124,7 @@ class LevelPosterior(Posterior):
 
     def _removed(self) -> None:
         self._solve()
+        self._fit_if_inexact()
 
     def _retargeted(self) -> None:
         sums = self.operator.features().sums(self.targets / self.noise[:, None])

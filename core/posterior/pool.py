@@ -22,13 +22,16 @@ from core.posterior.parts import (
     whole,
 )
 
+LEAST_SHARE = 1e-15  # below which it is rounding: the pool is then found to have drifted
+
 
 class PoolPosterior(Drafted):
     """Follows a posterior over a pool of m rows: tell it of each change *before* the posterior makes it.
 
     With c(.) = cov(f(.), f(x)) and s = c(x) + N_x, a label moves mean by c (y - mean(x)) / s and variance by -c^2 / s;
     several at once are the same with L^-1 c and L^-1 (y - mean(x)), where L L^T = s. A retraction is a label with
-    s = N_x - var(x) and the signs turned; a correction moves the mean by c (y' - y) / N.
+    s = N_x - var(x) and the signs turned, where (y - mean(x)) / s = alpha_x N_x / s and s / N_x is a diagonal entry of
+    N (K + N)^-1: with little noise the differences would be rounding. A correction moves the mean by c (y' - y) / N.
     """
 
     def __init__(self, posterior: Posterior, parts: Parts) -> None:
@@ -80,16 +83,15 @@ class PoolPosterior(Drafted):
 
     def forget(self, posterior: Posterior, index: int) -> None:
         """A learnt row is about to be removed."""
-        row = posterior.operator.own(np.array([index]))
-        function = posterior.influence(index)
-        scale = posterior.noise[index] - float(function(row)[0, 0])
-        surprise = posterior.targets[[index]] - posterior.means(row)
-        self.parts = self.parts.map(Moved(for_items(function), surprise / -scale, -1.0 / scale))
+        function, share = posterior.influence(index)
+        scale = max(share, LEAST_SHARE)
+        changes = posterior.weights[[index]] / -scale
+        self.parts = self.parts.map(Moved(for_items(function), changes, -1.0 / (posterior.noise[index] * scale)))
 
     def relabel(self, posterior: Posterior, index: int, target: Floats) -> None:
         """A learnt row is about to get another target: the mean moves, the variance does not."""
         change = (target - posterior.targets[index])[None] / posterior.noise[index]
-        self.parts = self.parts.map(Moved(for_items(posterior.influence(index)), change, 0.0))
+        self.parts = self.parts.map(Moved(for_items(posterior.influence(index).covariance), change, 0.0))
 
     def retarget(self, posterior: Posterior) -> None:
         """All targets were replaced (a new class): means again, by one gather."""

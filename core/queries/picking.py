@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from core._types import Floats, Indices
+from core.checks import check_share, check_whole
 from core.queries.draws import EXPLORED, TIES, drawn
 from core.queries.scores import STRATEGIES, Score
 from core.queries.state import PoolState
@@ -41,6 +42,9 @@ class Ask:
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
+        check_whole("count", self.count)
+        check_whole("seed", self.seed)
+        check_share("explore", self.explore)
 
     @property
     def n_candidates(self) -> int:

@@ -216,7 +216,7 @@ class SoftmaxRegression(Drafted):
         kept = old < tree.n_classes  # a class may become an inner node
         wide = np.zeros((2, len(weights), tree.n_classes))
         wide[:, :, old[kept]] = np.stack([weights, latents])[:, :, kept]
-        if not flat:
+        if not flat or len(np.unique(old)) < len(old):  # merged classes leave sums over classes that are not zero
             self._past = None
         elif self._past is not None:
             self._past.renumber(old, tree.n_classes)

@@ -64,5 +64,5 @@ def test_levels_that_came_later_have_parts_too():
 def test_rbf_is_no_sum_over_columns():
     x, y = word_counts(N, 8, 3)
     assert taught(x, y, kernel="rbf").contributions(0) is None
-    with pytest.raises(ValueError, match="item must be a number from 0 to"):
+    with pytest.raises(ValueError, match="item must be a whole number from 0 to"):
         taught(x, y).contributions(N)

@@ -325,3 +325,78 @@ def test_advice_grows_with_the_labels():
     assert stable.value is not None
     assert 0.0 < doubt.value < 1.0
     assert all(a.reason for a in (accuracy, drawn, stable, doubt))
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-8, 1e-10, 1e-12, 1e-14])
+@pytest.mark.parametrize("settings", [{"posterior": "dual"}, {"posterior": "levels"}, {"kernel": "rbf"}])
+def test_labels_taken_back_with_little_noise(settings, noise):
+    x, y = word_counts(N, 8, 3)
+    x[9], x[11] = x[4], x[5]  # equal items, so that one tells all of the other
+    learner, fresh = (learner_of(x, noise=noise, **settings) for _ in range(2))
+    learner.label_many({item: NAMES[y[item]] for item in range(12)})
+    for item in (3, 9, 7):
+        learner.retract(item)
+    fresh.label_many({item: NAMES[y[item]] for item in (0, 1, 2, 4, 5, 6, 8, 10, 11)}, refresh=False)
+    fresh._labelled.refit()
+    fresh._labelled.refresh()
+    assert np.allclose(learner.mean, fresh.mean, atol=1e-6)
+    assert np.allclose(learner.variance, fresh.variance, atol=1e-6)
+
+
+def test_numbers_that_are_none():
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x)
+    learner.label_many({item: NAMES[y[item]] for item in range(6)})
+    before, version = learner.mean.copy(), learner.version
+    for call, message in [
+        *(
+            (lambda item=item: learner.label(item, NAMES[0]), "item must be a whole number")
+            for item in (1.0, True, "1")
+        ),
+        *((lambda item=item: learner.label_many({item: NAMES[0]}), "item must be a whole") for item in (9.0, True)),
+        *((lambda item=item: learner.retract(item), "item must be a whole number") for item in (1.0, True, None)),
+        *((lambda item=item: learner.label_of(item), "item must be a whole number") for item in (1.0, True, N)),
+        *((lambda item=item: learner.contributions(item), "item must be a whole number") for item in (1.0, True)),
+        *(
+            (lambda d=d: learner.label(8, NAMES[0], doubt=d), "doubt must be a finite")
+            for d in (True, np.nan, "2", None)
+        ),
+        *(
+            (lambda e=e: learner.query(explore=e), "explore must be a number from 0 to 1")
+            for e in (np.nan, -0.1, 1.5, "a")
+        ),
+        *((lambda c=c: learner.query(c), "count must be a whole number") for c in (1.0, True, -1, None)),
+        *((lambda s=s: learner.query(seed=s), "seed must be a whole number") for s in (0.5, True, -1)),
+        *((lambda p=p: learner.query(pending=p), "pending items must be whole numbers") for p in ([8.0], [True], [N])),
+        *((lambda a=a: learner.query(among=a), "among items must be whole numbers") for a in ([8.5], [False], [-1])),
+        (lambda: learner.moments_of(np.array([1.5])), "items must be whole numbers"),
+        (lambda: learner.predicted(np.ones(N, dtype=bool)), "items must be whole numbers"),
+        (lambda: learner.remember({1.0: 1}), "item must be a whole number"),
+        (lambda: learner.remember({1: 0.5}), "foretold must be a whole number"),
+        (lambda: learner.remember({1: 2}), "foretold must be 1 or 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert np.array_equal(learner.mean, before)
+    assert learner.version == version
+    learner.label(np.int64(9), NAMES[0])
+    assert OnlineLearner(Settings()).query(0) == []
+    with pytest.raises(ValueError, match="explore"):
+        OnlineLearner(Settings()).query(explore=np.nan)
+
+
+@pytest.mark.parametrize("settings", [{}, {"likelihood": "softmax"}, {"model": "forest"}])
+def test_what_is_read_cannot_be_written(settings):
+    x, y = word_counts(N, 8, 3)
+    learner = learner_of(x, **settings)
+    learner.label_many({item: NAMES[y[item]] for item in range(6)})
+    state = learner.state(refit=False)
+    for handed in (learner.mean, learner.variance, state["mean"], state["variance"]):
+        with pytest.raises(ValueError, match="read-only"):
+            handed[0] = 7.0
+    before = learner.publish()
+    state["labels"][:] = 2
+    learner.labels[:] = 2
+    learner.moments_of(np.arange(3))[0][:] = 7.0
+    assert np.array_equal(learner.publish().labels, before.labels)
+    assert np.array_equal(learner.mean, before.mean)

@@ -267,3 +267,15 @@ def test_a_tree_needs_softmax():
         OnlineLearner(Settings(likelihood="softmax", tree={"a": "b"}))
     with pytest.raises(ValueError, match="cannot be merged into 'b', which is a kind of it"):
         Nodes(("a", "b"), {"b": "a"}).merged("a", "b")
+
+
+def test_merged_classes_cost_no_more_than_a_fit():
+    x, y = word_counts(40, 6, 3)
+    learner = OnlineLearner(Settings(likelihood="softmax"), ["ant", "bee", "cat"])
+    learner.add_items(x)
+    learner.label_many({item: learner.classes[y[item]] for item in range(14)})
+    learner.label(20, "cat")
+    learner.merge_classes("cat", "ant")
+    products = learner._labelled.model.solution.products
+    learner._labelled.refit()
+    assert products <= 4 * learner._labelled.model.solution.products

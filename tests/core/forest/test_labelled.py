@@ -290,3 +290,16 @@ def test_auto_stays_with_what_is_in_use_unless_the_other_is_surely_better():
 def test_settings_that_do_not_go_together(settings, message):
     with pytest.raises(ValueError, match=message):
         OnlineLearner(Settings(**{"model": "forest"} | settings))
+
+
+@pytest.mark.jit
+def test_means_as_a_function_stay_as_they_are():
+    x, y = swirl(M)
+    learner = grown(x, y)
+    rows = learner._labelled.rows(np.arange(20))
+    means = learner._labelled.predictor
+    before = means(rows)
+    learner.label(N + 2, "nowhere")
+    learner.retract(0)
+    assert np.array_equal(means(rows), before)
+    assert learner._labelled.predictor(rows).shape[1] == before.shape[1] + 1

@@ -151,6 +151,9 @@ def test_covariance_and_influence(posterior):
     exact = K - K[:, :8] @ inverse @ K[:8]
     some = np.array([9, 2])
     assert np.allclose(model.covariance(pool.rows.take(some))(pool.rows), exact[:, some], atol=1e-6)
-    assert np.allclose(model.influence(3)(pool.rows)[:, 0], exact[:, 3], atol=1e-6)
+    influence = model.influence(3)
+    assert np.allclose(influence.covariance(pool.rows)[:, 0], exact[:, 3], atol=1e-6)
+    own = NOISE * inverse[3, 3]
+    assert np.isclose(influence.share, own, rtol=1e-6)
     v = np.random.default_rng(0).normal(size=(8, 2))
     assert np.allclose(model.inverse_times(v), inverse @ v, atol=1e-6)
