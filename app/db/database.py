@@ -68,7 +68,8 @@ class Database:
     @contextmanager
     def part(self, connection: Connection) -> Iterator[None]:
         """A part of a transaction that is rolled back by itself on an exception, unless all of it is lost."""
-        savepoint = connection.begin_nested()
+        with translated(writing=True):
+            savepoint = connection.begin_nested()
         try:
             with translated(writing=True):
                 yield
