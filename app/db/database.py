@@ -67,9 +67,18 @@ class Database:
 
     @contextmanager
     def part(self, connection: Connection) -> Iterator[None]:
-        """A part of a transaction that is rolled back by itself on an exception."""
-        with translated(writing=True), connection.begin_nested():
-            yield
+        """A part of a transaction that is rolled back by itself on an exception, unless all of it is lost."""
+        with translated(writing=True):
+            savepoint = connection.begin_nested()
+        try:
+            with translated(writing=True):
+                yield
+                savepoint.commit()
+        except DatabaseUnavailable:
+            raise
+        except BaseException:
+            savepoint.rollback()
+            raise
 
     def ping(self) -> None:
         """Raise DatabaseUnavailable if the database does not answer, or if it could not and still cannot be written."""

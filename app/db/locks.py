@@ -192,9 +192,9 @@ class AdvisoryOwnership:
         with self._turns.take_if_free() as free:
             if free and not self._lost:
                 try:
-                    self.writers.raw_connection().close()
+                    self.writers.connect().close()
                 except (OwnershipLost, exc.SQLAlchemyError):
-                    self._lost = True
+                    self.release()
         return not self._lost
 
     def release(self) -> None:

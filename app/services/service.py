@@ -218,16 +218,14 @@ class Service:
         """A project was deleted: only the database keeps anything of it."""
         running = self._drop(project_id)
         if running is not None:
+            running.writer.stop(lambda: NotFound("there is no such project"))
             path_of(running.project, self.snapshots).unlink(missing_ok=True)
         self.media.remove(project_id)
 
     def _drop(self, project_id: str) -> Running | None:
         """Take a project out of memory, also one that is being opened."""
         with self._loading:
-            running = self._running.pop(project_id, None)
-        if running is not None:
-            running.writer.stop()
-        return running
+            return self._running.pop(project_id, None)
 
     def look_after(self, running: Running) -> None:
         """Train where that is due; costs nothing where it is not."""
@@ -323,6 +321,7 @@ class Service:
             except Exception:
                 log.exception("project %s could not be read again", running.project.id)
                 self._drop(running.project.id)  # who needs it opens it again
+                running.writer.stop()
 
     def _end_jobs(self, message: str) -> None:
         """Jobs that nobody works on any more."""

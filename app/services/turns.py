@@ -112,7 +112,7 @@ class Writer:
         self._wake = threading.Condition()
         self._queues: dict[Priority, deque[_Job]] = {"now": deque(), "later": deque()}
         self._last: Priority = "later"  # kind of the last turn
-        self._stopping = False
+        self._stopping: Callable[[], Problem] | None = None  # what those are told who come too late
         self.commit_seconds = 0.0  # of the last commit
         self._thread = threading.Thread(target=self._run, name=f"writer-{project.id}", daemon=True)
         self._thread.start()
@@ -126,8 +126,8 @@ class Writer:
         """Queue a task."""
         job = _Job(task)
         with self._wake:
-            if self._stopping:
-                raise Unavailable("the service is stopping", retry_after=5)
+            if self._stopping is not None:
+                raise self._stopping()
             if self.waiting >= MOST_WAITING:
                 raise TooMany("too many requests wait for this project", retry_after=1)
             self._queues[priority].append(job)
@@ -138,10 +138,12 @@ class Writer:
         """Queue a task and wait for its answer."""
         return self.submit(task, priority).result()
 
-    def stop(self) -> None:
+    def stop(
+        self, problem: Callable[[], Problem] = lambda: Unavailable("the service is stopping", retry_after=5)
+    ) -> None:
         """Finish what is queued, then end."""
         with self._wake:
-            self._stopping = True
+            self._stopping = problem
             self._wake.notify()
         self._thread.join()
 
@@ -153,7 +155,7 @@ class Writer:
     def _next(self) -> list[_Job]:
         """All that people wait for, or one task of the others: both kinds get on, whoever is busy. Empty at the end."""
         with self._wake:
-            self._wake.wait_for(lambda: self.waiting or self._stopping)
+            self._wake.wait_for(lambda: self.waiting or self._stopping is not None)
             now, later = self._queues["now"], self._queues["later"]
             self._last = "later" if later and (not now or self._last == "now") else "now"
             if self._last == "later":

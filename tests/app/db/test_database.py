@@ -169,6 +169,44 @@ def test_a_lost_connection_is_unavailable_and_the_next_one_works(postgresql_data
     postgresql_database.ping()
 
 
+@pytest.mark.parametrize("moment", ["begun", "written"])
+def test_a_connection_lost_around_a_part_of_a_transaction(postgresql_database, moment):
+    """The whole transaction is lost, and that is what is told."""
+    told = []
+
+    def write_across_a_kill(connection):
+        if moment == "begun":
+            kill_sessions(postgresql_database, "pid <> pg_backend_pid()")
+        try:
+            with postgresql_database.part(connection):
+                add_project(connection)
+                kill_sessions(postgresql_database, "pid <> pg_backend_pid()")
+        except Exception as error:
+            told.append(type(error))
+            raise
+
+    with pytest.raises(DatabaseUnavailable), postgresql_database.write() as connection:
+        write_across_a_kill(connection)
+    assert told == [DatabaseUnavailable]
+    with postgresql_database.write() as connection:
+        assert count(connection, projects) == 0
+
+
+def test_a_part_of_a_transaction_is_rolled_back_by_itself(database):
+    def fail(connection):
+        with database.part(connection):
+            add_project(connection, "q")
+            add_project(connection)
+
+    with database.write() as connection:
+        add_project(connection)
+        with pytest.raises(IntegrityError):
+            fail(connection)
+        add_project(connection, "r")
+    with database.read() as connection:
+        assert set(connection.scalars(select(projects.c.id))) == {"p", "r"}
+
+
 def test_without_a_server_or_folder_the_database_is_unavailable(tmp_path):
     database = Database(f"postgresql://nobody@/nothing?host={tmp_path}")
     for attempt in (database.ping, lambda: database.own(tmp_path), lambda: migrate(database)):

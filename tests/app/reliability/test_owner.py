@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from tests.app.live import eventually, in_thread
 from tests.app.reliability.people import Books, Site
 from tests.app.reliability.servers import Started, scaled
 
@@ -29,3 +30,15 @@ def test_a_second_process_is_refused_until_the_first_dies(serve, database_url, t
             one.base_url = heir.address
         assert books.post(site, 0, "after", site.keys[2], "red").status_code == 201
         assert len(books.check(site)) == 3
+
+
+def test_a_lock_file_that_somebody_removed_is_made_again(sqlite_url, tmp_path):
+    books = Books()
+    with in_thread(sqlite_url, tmp_path / "data") as (address, service), Site(address, 10, 1) as site:
+        for n, file in enumerate((tmp_path / "asknext.db.owner", tmp_path / "data" / "owner.lock")):
+            file.unlink()
+            eventually(file.exists)
+            eventually(lambda: site.admin.get("/health/ready").status_code == 200)
+            assert books.post(site, 0, f"after-{n}", site.keys[n], "red").status_code == 201
+        assert service.database.still_owned()
+        assert len(books.check(site)) == 2

@@ -8,7 +8,7 @@ from app.services.imports import Import, run_import
 from app.services.problems import NotFound
 from app.services.project import Project
 from tests.app.live import eventually, has_ended
-from tests.app.services.turns import open_project, service_in
+from tests.app.services.turns import answers, open_project, service_in
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def service(tmp_path):
 @pytest.mark.parametrize("moment", ["before it is read", "after it was read"])
 def test_a_project_that_is_deleted_while_it_is_opened(service, monkeypatch, moment):
     project_id = open_project(service, n=4).project.id
-    service._drop(project_id)
+    service._drop(project_id).writer.stop()
     reading, deleted, real = threading.Event(), threading.Event(), Project.reload
 
     def reload(project):
@@ -58,6 +58,14 @@ def test_a_project_that_is_deleted_while_it_is_opened(service, monkeypatch, mome
     assert service.in_memory(project_id) is None
     with pytest.raises(NotFound):
         service.running(project_id)
+
+
+def test_who_comes_to_a_project_just_after_its_deletion(service):
+    running = open_project(service, n=4)
+    catalogue.delete(service.database, running.project.id)
+    service.forget(running.project.id)
+    with pytest.raises(NotFound):
+        running.writer.do(answers(running, "A", i0="a"))
 
 
 def test_trainings_take_turns_with_imports(service, tmp_path, monkeypatch):
