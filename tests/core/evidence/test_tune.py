@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from core import GPHIKClassifier
+from core import GPHIKClassifier, OnlineLearner, Parameters, Settings
 from core.evidence import Evaluation, Setting, gradient_search, simplex_search
 from core.kernels import IntersectionKernel
 from tests.core.data import continuous, size, word_counts
@@ -147,3 +147,33 @@ def test_a_useless_channel_is_driven_to_nothing(criterion):
     ).fit(x, y)
     found = model.parameters_
     assert found["weight[1]"] < 0.05 * found["weight[0]"]
+
+
+@pytest.mark.parametrize("search", [simplex_search, gradient_search])
+def test_what_on_step_raises_ends_the_search(search):
+    def stop():
+        raise ValueError("enough")  # of the kind that a criterion may raise, too
+
+    with pytest.raises(ValueError, match="enough"):
+        search(Bowl(), START, on_step=stop)
+
+
+def balances(n, seed=0):
+    """Rows of 18 marks, half of them on either side, and which side has one more: each tells nothing, all together tell
+    it exactly; n x 18, n."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 2, size=(8 * n, 18)).astype(np.float64)
+    weight = x[:, :9].sum(axis=1) - x[:, 9:].sum(axis=1)
+    kept = np.flatnonzero((weight == 0) | (weight == 1))[:n]
+    return x[kept], weight[kept].astype(int)
+
+
+@pytest.mark.parametrize(("likelihood", "labels"), [("gaussian", 26), ("softmax", 60)])
+def test_a_search_leaves_a_valley_that_an_earlier_one_fell_into(likelihood, labels):
+    x, y = balances(200)
+    nothing = Parameters(theta=(1.0, 1e-4, 1e-4, 1.0))  # eta, bias, weight and noise of a training that saw none
+    learner = OnlineLearner(Settings(complement=True, likelihood=likelihood), ["0", "1"], nothing)
+    learner.add_items(x)
+    learner.label_many({item: str(y[item]) for item in range(labels)})
+    learner.tune()
+    assert np.mean(learner.predict(x[60:]) == y[60:]) > 0.9
