@@ -84,9 +84,7 @@ def test_gamma_far_from_the_distances_of_rows_is_left_behind():
 def test_a_search_that_ends_at_a_bound_warns():
     x = np.random.default_rng(0).normal(size=(40, 3))
     y = (x[:, 0] * x[:, 1] > 0).astype(int)  # nothing that is linear
-    with pytest.warns(
-        ConvergenceWarning, match="noise ended at its upper bound, 10000 times the mean of k"
-    ):
+    with pytest.warns(ConvergenceWarning, match="noise ended at its upper bound, 10000 times the mean of k"):
         model = GPHIKClassifier(kernel="linear", tune="loo").fit(x, y)
     assert [one.parameter for one in model.tuned_.at_bounds] == ["noise"]
     learner = OnlineLearner(Settings(kernel="linear"))
