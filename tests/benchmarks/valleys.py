@@ -1,8 +1,8 @@
 """Searches that take all for noise: runs of active learning whose model is left there.
 
 `python -m tests.benchmarks.valleys FOLDER [SEEDS [LABELS]]` reads binary_tables.npz there; labels are asked by `unc`,
-and hyperparameters found at 10, 20, 40, ... labels. A run is lost if its last search ended where the noise is at least a
-hundred times the mean of k(x, x). With --once a search starts from the last one alone.
+and hyperparameters found at 10, 20, 40, ... labels. A run is lost if its last search ended where the noise is more than
+a hundred times the mean of k(x, x). With --once a search starts from the last one alone.
 """
 
 import sys
