@@ -48,7 +48,7 @@ class Choice:
 CANDIDATES: dict[str, dict[str, Any]] = {
     "hik": {},
     "hik-power": {"transform": "power"},
-    "hik-exp": {"transform": "exp"},
+    "hik-exp": {"transform": "exp", "tune": "loo"},
     "complement": {"complement": True},
     "split": {"split": True},
     "rbf": {"kernel": "rbf"},

@@ -173,7 +173,7 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
         By the criterion named here, or in the constructor, or leave-one-out error ("cv" for softmax). One class, or
         fewer than four rows, leave everything as it is.
 
-        >>> X, y = [[1, 9], [2, 8], [1, 7], [9, 1], [8, 2], [7, 1]], [0, 0, 0, 1, 1, 1]
+        >>> X, y = [[1, 9], [2, 8], [1, 7], [9, 1], [8, 2], [1, 8]], [0, 0, 0, 1, 1, 1]
         >>> model = GPHIKClassifier().fit(X, y)
         >>> model.tune().parameters_["noise"] != 0.1
         True
@@ -358,7 +358,8 @@ class GPHIKClassifier(ClassifierMixin, EstimatorFacts, EstimatorSettings):  # ty
             kept = {name: getattr(self._settings, name) for name in ("likelihood", "tune")}
             self._settings = replace(self.choice_.settings, noise=self.choice_.noise, **kept)
             self._reader = self._settings.reader(X)
-        operator = self._settings.operator(X, self._reader)
+        built = self._settings if self._chooser is None else replace(self._settings, tune=self.choice_.settings.tune)
+        operator = built.operator(X, self._reader)
         self.kernel_error_ = kernel_error(self._reader.coded(X), operator)
         if self._chooser is not None:
             operator = operator.with_kernel(self.choice_.kernel)

@@ -18,6 +18,7 @@ from core.histograms import (
     LevelRule,
     blocks_of,
     raw_rows,
+    reduced,
     split_signs,
 )
 from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel, Transform, group_weights
@@ -192,7 +193,7 @@ class Settings:
         if self.kernel == "hik":
             if reader.doubles:
                 groups = np.concatenate([groups, groups])
-            return IntersectionKernel(weights, groups, bias, self.transform, float(self.eta))
+            return IntersectionKernel(weights, groups, bias, self.transform, float(self.eta), self._unit(x, reader))
         if self.kernel == "linear":
             return LinearKernel(weights, groups, bias)
         return RBFKernel(weights, groups, bias, self._gamma(x))
@@ -203,10 +204,16 @@ class Settings:
         weights = np.ones_like(kernel.weights) if self.weights is None else np.array(self.weights, dtype=np.float64)
         kernel = replace(kernel, weights=weights, bias=float(self.bias))
         if isinstance(kernel, IntersectionKernel):
-            kernel = replace(kernel, eta=float(self.eta), unit=1.0)
+            kernel = replace(kernel, eta=float(self.eta))
         if isinstance(kernel, RBFKernel):
             kernel = replace(kernel, gamma=self._gamma(operator.own(np.arange(len(operator)))), amplitude=1.0)
         return kernel, float(self.noise)
+
+    def _unit(self, x: Table, reader: Reader) -> float:
+        """Of values under "exp": the largest one, where a search may choose, or else 1."""
+        if self.transform != "exp" or self.tune is None or reader.complement:
+            return 1.0
+        return reduced(x, _largest, max) or 1.0
 
     def _gamma(self, x: Table) -> float:
         if not isinstance(self.gamma, str):
@@ -248,6 +255,10 @@ class Settings:
             max_memory=self.max_memory,
             tie="node" if self.class_variances else "depth",
         )
+
+
+def _largest(x: Table) -> float:
+    return float(abs(x).max()) if x.shape[0] else 0.0
 
 
 def dense(x: Table) -> Floats:

@@ -126,6 +126,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "solver": "dual",
         "kernel": "hik",
         "hyperparameters": {"eta": 1.0, "bias": 1.0, "weight[0]": 1.0, "noise": 0.1},
+        "warnings": [],
         "items": 1000,
         "labelled": 30,
         "classes": {"cat": 16, "dog": 14},

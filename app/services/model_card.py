@@ -116,6 +116,7 @@ def _cautions(view: View, counts: dict[str, dict[str, int]], points: list[dict[s
     found = []
     if view.degraded is not None:
         found.append(view.degraded)
+    found.extend(view.model.warnings if view.model is not None else ())
     missing = view.n_items - (len(view.model) if view.model is not None else 0)
     if missing:
         found.append(f"{missing} items are not in the model yet")

@@ -13,6 +13,7 @@ from core.kernels import Kernel
 
 WORST = 1e300
 NOISE_BOUNDS = (1e-6, 1e4)  # in units of the mean of k(x, x)
+LADDER = (1.0, 1e-2, 1e-4)  # of noises that are looked at before a search
 AT = 1e-3  # of a bound, in logarithms: where the search stopped
 STEP = 0.7  # first step of a cold simplex: a factor of two
 WARM_STEP = 0.06  # least size of a simplex that starts from the last one: more where the bottom has moved
@@ -102,6 +103,14 @@ class Found:
     simplex: Floats | None = None  # where the next search may start
 
 
+def best_noise(criterion: Criterion, start: Setting, on_step: Callable[[], object] = lambda: None) -> Setting:
+    """The start with that of some noises which is best: leave-one-out error has more than one valley."""
+    best = _Best(criterion, start, on_step)
+    for factor in LADDER:
+        best.value(start.logs + np.log(factor) * (np.array(start.free) == "noise"))
+    return best.setting or start
+
+
 def simplex_search(
     criterion: Criterion,
     start: Setting,
@@ -125,7 +134,8 @@ def simplex_search(
     try:
         simplex = minimize(best.value, centre, method="Nelder-Mead", options=options).final_simplex[0]
     except _NoGain:
-        simplex = best.logs + np.vstack([np.zeros(len(centre)), WARM_STEP * np.eye(len(centre))])
+        assert best.setting is not None
+        simplex = best.setting.logs + np.vstack([np.zeros(len(centre)), WARM_STEP * np.eye(len(centre))])
     return best.found(simplex)
 
 
@@ -176,9 +186,8 @@ class _Best:
         self._kept: tuple[Setting, Evaluation] | None = None
 
     @property
-    def logs(self) -> Floats:
-        assert self._kept is not None
-        return self._kept[0].logs
+    def setting(self) -> Setting | None:
+        return None if self._kept is None else self._kept[0]
 
     def value(self, logs: Floats) -> float:
         value = self._evaluate(logs, gradient=False)[0]

@@ -10,7 +10,7 @@ from core.evidence.bound import BoundCriterion
 from core.evidence.criteria import Criterion, CriterionName, Evaluation
 from core.evidence.dual import DualCriterion
 from core.evidence.levels import LevelCriterion
-from core.evidence.search import Found, Setting, gradient_search, simplex_search
+from core.evidence.search import LADDER, Found, Setting, best_noise, gradient_search, simplex_search
 from core.kernels import Kernel, RBFKernel
 from core.linalg import AtBound, HistogramOperator, Units
 from core.posterior import LabelRegression, one_vs_all
@@ -81,10 +81,17 @@ def free_parameters(kernel: Kernel, *, weights: bool) -> tuple[str, ...]:
     return tuple(names)
 
 
-def starts(units: Units, settings: Given | None, now: Given, free: tuple[str, ...]) -> list[Setting]:
-    """Where searches begin: at the settings, whose numbers are meant in units, and at what an earlier search found."""
+def starts(
+    criterion: Criterion,
+    units: Units,
+    settings: Given | None,
+    now: Given,
+    free: tuple[str, ...],
+    on_step: Callable[[], object] = lambda: None,
+) -> list[Setting]:
+    """Where searches begin: at what an earlier search found, and at the settings, whose numbers are meant in units."""
     kernel, noise = settings or now
-    origin = Setting(units.start(kernel), noise, free)
+    origin = best_noise(criterion, Setting(units.start(kernel), noise, free), on_step)
     if settings is None or (noise == now[1] and np.array_equal(kernel.theta, now[0].theta)):
         return [origin]
     last = Setting(*units.plain(*now), free)
@@ -117,16 +124,17 @@ def tune(
     """
     now = model.operator.kernel, model.noise
     units = Units.of([model.operator], (settings or now)[0])
-    begins = starts(units, settings, now, free_parameters(now[0], weights=weights))
+    free = free_parameters(now[0], weights=weights)
+    # A sample tells roughly where to look, at a small part of the cost.
+    many = name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS
     criterion = in_units(criterion_for(model, name), units)
-    spent = 0
+    few = in_units(_sampled(model, name), units) if many else criterion
+    begins, spent = starts(few, units, settings, now, free, on_step), len(LADDER)
     if weights:
         ends = [gradient_search(criterion, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
-    elif name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS:
-        # A sample tells roughly where to look, at a small part of the cost.
-        sampled = in_units(_sampled(model, name), units)
-        rough = [simplex_search(sampled, start, on_step=on_step) for start in begins]
-        best, spent = min(rough, key=_value), sum(one.evaluations for one in rough)
+    elif many:
+        rough = [simplex_search(few, start, on_step=on_step) for start in begins]
+        best, spent = min(rough, key=_value), spent + sum(one.evaluations for one in rough)
         ends = [simplex_search(criterion, best.setting, best.simplex, on_step=on_step)]
     else:
         # The last simplex belongs to the last end, which is the first of the starts.

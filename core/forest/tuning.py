@@ -113,7 +113,8 @@ def tune_parts(
     origin = settings.untuned(largest)
     units = Units.of(operators, origin[0])
     criterion, free = in_units(LeavesCriterion(parts), units), free_parameters(now[0], weights=False)
-    ends = [simplex_search(criterion, start, on_step=on_step) for start in starts(units, origin, now, free)]
+    begins = starts(criterion, units, origin, now, free, on_step)
+    ends = [simplex_search(criterion, start, on_step=on_step) for start in begins]
     found = min(ends, key=lambda end: end.value)
     amplitude = found.evaluation.amplitude
     amplitude = amplitude if np.isfinite(amplitude) and amplitude > 0.0 else 1.0

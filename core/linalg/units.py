@@ -58,6 +58,7 @@ class Units:
     the median squared distance; values under "exp" in units of the largest. Bias and noise then are shares of the
     mean. A kernel in units is an ordinary kernel, and `true` is the one that compares rows.
 
+    >>> from core.linalg import DenseOperator
     >>> x = np.array([[3.0], [5.0], [7.0]])
     >>> units = Units.of([DenseOperator(x, RBFKernel(np.ones(1), np.zeros(1, dtype=int), 1.0, gamma=0.5))])
     >>> units.distance, units.true(replace(units.reference, gamma=2.0)).gamma
@@ -108,7 +109,7 @@ class Units:
         if isinstance(kernel, RBFKernel):
             near = float(np.clip(kernel.gamma * self.distance, 1.0 / NEAR, NEAR))
             return replace(kernel, gamma=near, amplitude=1.0)
-        return kernel
+        return replace(kernel, unit=1.0) if isinstance(kernel, IntersectionKernel) else kernel
 
     def pull_back(self, kernel: Kernel, by_theta: Floats) -> Floats:
         """The gradient by the theta of a kernel in units, from that by the theta of the true one.

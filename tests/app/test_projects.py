@@ -200,6 +200,19 @@ def test_training_finds_hyperparameters_and_says_so(site):
     assert after["classes"] == {"a": int((Y[:30] == 0).sum()), "b": int((Y[:30] == 1).sum())}
 
 
+def test_a_training_warns_of_a_search_that_ended_at_a_bound(site):
+    project = site.project(kernel="linear", retrain="off")
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    project.add(x)
+    project.label({f"k{i}": "ab"[int(row[0] * row[1] > 0)] for i, row in enumerate(x)})  # nothing that is linear
+    assert project.get("/model")["warnings"] == []
+    done = project.wait(project.post("/train", {"tune": True}, 202)["job"])
+    (warning,) = done["result"]["warnings"]
+    assert warning.startswith("the search for noise ended at its upper bound, 10000 times the mean of k(x, x)")
+    assert project.get("/model")["warnings"] == [warning]
+    assert warning in project.get("/card")["cautions"]
+
+
 def test_training_comes_by_itself_when_labels_have_grown(site):
     project = site.project(retrain="auto")
     project.add(X)

@@ -155,6 +155,14 @@ def test_training_import_and_export(boss, site, tmp_path):
     assert {json.loads(line)["key"] for line in lines} == {f"t{i}" for i in range(8)} | {"new"}
 
 
+def test_a_training_that_ended_at_a_bound_says_so(boss, site):
+    page = boss.page
+    labels = [{"key": f"t{i}", "label": ["cat", "dog"][i % 2]} for i in range(12)]
+    site.post(f"/v1/projects/{boss.project}/labels", {"labels": labels}, 201)
+    page.get_by_role("button", name="Tune and train").click()
+    expect(page.locator("#manage-training dl")).to_contain_text("WarningThe search for", timeout=30_000)
+
+
 def test_the_card_is_read_and_opened_as_json(boss):
     boss.page.get_by_role("link", name="Open the model card").click()
     expect(boss.page.locator(".model-page")).to_contain_text("0 of 12 items")

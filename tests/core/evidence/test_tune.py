@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from core import GPHIKClassifier
+from core import GPHIKClassifier, OnlineLearner, Parameters, Settings
 from core.evidence import Evaluation, Setting, gradient_search, simplex_search
 from core.kernels import IntersectionKernel
 from tests.core.data import continuous, size, word_counts
@@ -85,6 +85,7 @@ def test_the_bound_tunes_an_iterative_posterior_and_loo_takes_a_sample():
         assert model.residual_ < 1e-7
 
 
+@pytest.mark.filterwarnings("ignore:the search for noise ended at its upper bound")  # nothing is linear here
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_dense_kernels_are_tuned(kernel):
     rng = np.random.default_rng(0)
@@ -101,6 +102,7 @@ def test_nothing_to_tune():
 
 
 @pytest.mark.jit
+@pytest.mark.filterwarnings("ignore:the search for noise ended at its lower bound")  # some seeds are told apart exactly
 def test_feature_relevance_on_the_experiment_of_paper_000():
     """Section 6.5: eight dimensions, only the first two tell the classes apart; the weights find them."""
     hits = 0
@@ -133,6 +135,7 @@ def test_a_thousand_weights_are_learnt_in_one_run():
     assert model.score(x[200:], y[200:]) > before.score(x[200:], y[200:])
 
 
+@pytest.mark.filterwarnings("ignore:the search for noise ended at its lower bound")  # the words tell it exactly
 @pytest.mark.parametrize("criterion", ["loo", "evidence"])
 def test_a_useless_channel_is_driven_to_nothing(criterion):
     useful, y = word_counts(size(150, 60), 8, 3, words=30)
@@ -144,3 +147,33 @@ def test_a_useless_channel_is_driven_to_nothing(criterion):
     ).fit(x, y)
     found = model.parameters_
     assert found["weight[1]"] < 0.05 * found["weight[0]"]
+
+
+@pytest.mark.parametrize("search", [simplex_search, gradient_search])
+def test_what_on_step_raises_ends_the_search(search):
+    def stop():
+        raise ValueError("enough")  # of the kind that a criterion may raise, too
+
+    with pytest.raises(ValueError, match="enough"):
+        search(Bowl(), START, on_step=stop)
+
+
+def balances(n, seed=0):
+    """Rows of 18 marks, half of them on either side, and which side has one more: each tells nothing, all together tell
+    it exactly; n x 18, n."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 2, size=(8 * n, 18)).astype(np.float64)
+    weight = x[:, :9].sum(axis=1) - x[:, 9:].sum(axis=1)
+    kept = np.flatnonzero((weight == 0) | (weight == 1))[:n]
+    return x[kept], weight[kept].astype(int)
+
+
+@pytest.mark.parametrize(("likelihood", "labels"), [("gaussian", 26), ("softmax", 60)])
+def test_a_search_leaves_a_valley_that_an_earlier_one_fell_into(likelihood, labels):
+    x, y = balances(200)
+    nothing = Parameters(theta=(1.0, 1e-4, 1e-4, 1.0))  # eta, bias, weight and noise of a training that saw none
+    learner = OnlineLearner(Settings(complement=True, likelihood=likelihood), ["0", "1"], nothing)
+    learner.add_items(x)
+    learner.label_many({item: str(y[item]) for item in range(labels)})
+    learner.tune()
+    assert np.mean(learner.predict(x[60:]) == y[60:]) > 0.9

@@ -85,3 +85,12 @@ def test_a_multiple_of_a_kernel(kernel):
     else:
         x = np.random.default_rng(0).random((5, 3))
         assert np.allclose(scaled.cross(x, x), 3.0 * kernel.cross(x, x))
+
+
+@pytest.mark.parametrize("offset", [1e7, 1e8])
+def test_the_gradient_of_the_rbf_kernel_does_not_depend_on_where_the_rows_are(offset):
+    rng = np.random.default_rng(0)
+    far = offset + rng.normal(size=(12, 3))
+    near, gradient = far - offset, rng.normal(size=(12, 12))
+    kernel = RBFKernel(np.array([2.0, 0.5]), GROUPS, 0.7, gamma=0.3)
+    assert kernel.pull_back(far, gradient) == pytest.approx(kernel.pull_back(near, gradient), rel=1e-6)
