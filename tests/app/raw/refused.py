@@ -26,7 +26,8 @@ def read(path, raw):
     elif form in ("csv", "jsonl"):
         source = Lines(path, form, None, None).portions()
     else:
-        source = (Sets(path, None) if holds_sets(path) else Vectors(path, form, 1, None)).portions()
+        sets = form == "npz" and holds_sets(path)
+        source = (Sets(path, None) if sets else Vectors(path, form, 1, None)).portions()
     items = 0
     for portion in source:
         items += len(portion.items if hasattr(portion, "items") else portion.rows)
