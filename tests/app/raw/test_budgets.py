@@ -45,20 +45,20 @@ def long_texts(path):
 
 
 def zeros(path):
-    np.savez_compressed(path.open("wb"), X=np.zeros((206_500, 148)))
+    path.write_bytes(_npz(np.savez_compressed, X=np.zeros((206_500, 148))))
 
 
 def many_rows(path):
     """A few columns, and rows that are all empty."""
     rows = 10_000_000
     parts = {"data": np.empty(0), "indices": np.empty(0, dtype=int), "shape": np.array([rows, 3])}
-    np.savez_compressed(path.open("wb"), indptr=np.zeros(rows + 1, dtype=np.int32), **parts)
+    path.write_bytes(_npz(np.savez_compressed, indptr=np.zeros(rows + 1, dtype=np.int32), **parts))
 
 
 def declared(shape):
     def write(path):
         parts = {"data": np.ones(1), "indices": np.zeros(1, dtype=int), "indptr": np.array([0, 1])}
-        np.savez_compressed(path.open("wb"), **parts, shape=np.array(shape))
+        path.write_bytes(_npz(np.savez_compressed, **parts, shape=np.array(shape)))
 
     return write
 
@@ -136,9 +136,9 @@ def test_columns_are_limited_however_they_come(site, form):
         "csv": b"key" + b",a" * (most + 1) + b"\nk" + b",1" * (most + 1) + b"\n",
         "jsonl": b'{"key": "k", "features": [' + b"1," * most + b"1]}\n",
         "svmlight": b"1 %d:1\n" % (most + 1),
-        "npz": _npz(X=np.ones((1, most + 1), dtype=np.uint8)),
+        "npz": _npz(np.savez, X=np.ones((1, most + 1), dtype=np.uint8)),
         "npz csr": _npz(
-            data=np.ones(1), indices=np.zeros(1, int), indptr=np.array([0, 1]), shape=np.array([1, most + 1])
+            np.savez, data=np.ones(1), indices=np.zeros(1, int), indptr=np.array([0, 1]), shape=np.array([1, most + 1])
         ),
     }
     message = imported(project, files[form], "failed", format=form.split()[0])
@@ -155,7 +155,7 @@ def test_items_are_limited(site):
     assert len(project.get("/items?limit=1000")["items"]) == 500
 
 
-def _npz(**arrays):
+def _npz(save, **arrays):
     file = io.BytesIO()
-    np.savez(file, **arrays)
+    save(file, **arrays)
     return file.getvalue()

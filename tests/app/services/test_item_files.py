@@ -82,8 +82,8 @@ class EnoughError(Exception):
 @pytest.mark.parametrize("form", FORMS)
 def test_reading_may_end_at_any_row(tmp_path, form):
     """So that a cancelled import need not wait for the end of a portion."""
-    path, asked = tmp_path / "it", []
-    np.savez(path.open("wb"), X=np.ones((50, 1))) if form == "npz" else path.write_bytes(FORMS[form])
+    path, asked = tmp_path / "it.npz", []
+    np.savez(path, X=np.ones((50, 1))) if form == "npz" else path.write_bytes(FORMS[form])
 
     def check():
         asked.append(1)
