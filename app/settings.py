@@ -29,7 +29,7 @@ class ServiceSettings(BaseSettings):
     max_columns: int = Field(2**20, ge=1, le=10_000_000, description="columns of a project's features")
     max_items: int = Field(2_000_000, ge=1, description="items of a project")
     max_line: int = Field(
-        8 * 2**20, ge=1024, le=2**30, description="characters of a line of an uploaded csv, jsonl or svmlight file"
+        4 * 2**20, ge=1024, le=2**30, description="characters of a line of an uploaded csv, jsonl or svmlight file"
     )
     max_entries: int = Field(200_000, ge=1, description="entries of an uploaded zip or npz file")
     max_expanded: int = Field(

@@ -105,7 +105,8 @@ def guess_entries(entries: Sequence[Mapping[str, Any]]) -> Guess:
         found = [name for name, value in lists.items() if isinstance(value[0], list) == nested and name != label]
         if found:
             chosen = min(found, key=lambda name: names.index(name.lower()) if name.lower() in names else len(names))
-            texts = tuple(name for name in header if name not in (key, label, *lists))
+            others = {key, label, *lists}
+            texts = tuple(name for name in header if name not in others)
             ways = {kind: (chosen,)} | ({"text": texts} if texts else {})
             return Guess(kind, f"{chosen!r} holds {noun}", (chosen,), key, label, ways=ways)  # type: ignore[arg-type]
     return guess_columns(header, rows)
@@ -139,7 +140,8 @@ def guess_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Guess
         raise ValueError(f"there is no column to learn from beside {key}, {label}")
     rest = list(cells)
     numeric = [name for name in rest if all(is_number(cell) or is_missing(cell) for cell in cells[name])]
-    words = _words(cells, [name for name in rest if name not in numeric])
+    with_words = cells.keys() - set(numeric)
+    words = _words(cells, [name for name in rest if name in with_words])
     named: dict[Kind, tuple[str, ...]] = {"text": (*words, *numeric), "table": tuple(rest), "vectors": tuple(numeric)}
     ways = {kind: columns for kind, columns in named.items() if columns}
     text = _text_column(words)

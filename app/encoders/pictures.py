@@ -9,6 +9,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 FORMATS = ("JPEG", "PNG", "WEBP")
 MOST_PIXELS = 50_000_000  # of a file, before it is unpacked
 LEAST_SIDE = 32
+LARGE = 16_000_000  # pixels from which on a picture is brought to RGB in strips
+STRIP = 1_000_000  # pixels
 
 
 class BrokenPictureError(ValueError):
@@ -22,7 +24,8 @@ def read_picture(path: Path, longest: int, at_least: int) -> Image.Image:
             if image.width * image.height > MOST_PIXELS:
                 raise BrokenPictureError(f"more than {MOST_PIXELS // 1_000_000} million pixels")
             image.draft("RGB", (longest, longest))  # JPEG is unpacked at the size that is needed
-            return _resized(_rgb(ImageOps.exif_transpose(image)), longest, at_least)
+            ImageOps.exif_transpose(image, in_place=True)
+            return _resized(image, _size(image, longest, at_least))
     except UnidentifiedImageError as error:
         raise BrokenPictureError("not a JPEG, PNG or WebP picture") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -45,11 +48,32 @@ def _rgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def _resized(image: Image.Image, longest: int, at_least: int) -> Image.Image:
+def _size(image: Image.Image, longest: int, at_least: int) -> tuple[int, int]:
+    """Width and height that it is to have."""
     side = max(image.size)
     scale = min(max(side, at_least), longest) / side
     width, height = (max(LEAST_SIDE, round(length * scale)) for length in image.size)
-    return image.resize((width, height), Image.Resampling.BICUBIC)
+    return width, height
+
+
+def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """In RGB. What a resizing makes of a narrow picture first is as large as that of a wide one."""
+    if max(image.width, LEAST_SIDE) * max(image.height, LEAST_SIDE) <= LARGE:
+        return _rgb(image).resize(size, Image.Resampling.BICUBIC)
+    across, down = (max(1, length // (2 * wanted)) for length, wanted in zip(image.size, size, strict=True))
+    box = 0, 0, image.width / across, image.height / down
+    return _shrunk(image, across, down).resize(size, Image.Resampling.BICUBIC, box)
+
+
+def _shrunk(image: Image.Image, across: int, down: int) -> Image.Image:
+    """In RGB, with the mean of so many pixels for each; strip by strip, so that only one of them is copied."""
+    small = Image.new("RGB", (-(-image.width // across), -(-image.height // down)))
+    wide, high = max(1, STRIP // down // across) * across, max(1, STRIP // image.width // down) * down
+    for top in range(0, image.height, high):
+        for left in range(0, image.width, wide):
+            part = left, top, min(left + wide, image.width), min(top + high, image.height)
+            small.paste(_rgb(image.crop(part)).reduce((across, down)), (left // across, top // down))
+    return small
 
 
 def luma_and_colour(image: Image.Image) -> NDArray[np.uint8]:

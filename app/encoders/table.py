@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -69,8 +70,11 @@ class Category:
         """The one column that is 1."""
         if is_missing(cell):
             return [(len(self.values) + 1, 1.0)]
-        cell = cell.strip()
-        return [(self.values.index(cell) if cell in self.values else len(self.values), 1.0)]
+        return [(self._places.get(cell.strip(), len(self.values)), 1.0)]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {value: place for place, value in enumerate(self.values)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +95,8 @@ class TableEncoder(Encoder):
     def fit(cls, raws: Sequence[Raw], options: TableOptions, seed: int, on_step: Step) -> Self:  # noqa: ARG003
         """Look at all cells of each column; columns of ids and columns that never change say nothing."""
         rows = [raw for raw in raws if isinstance(raw, Mapping)]
-        names = dict.fromkeys(name for row in rows for name in row if name not in options.leave_out)
+        left_out = set(options.leave_out)
+        names = dict.fromkeys(name for row in rows for name in row if name not in left_out)
         columns = [_learn(name, [row.get(name, "") for row in rows], options) for name in names]
         on_step(len(raws))
         numbers = tuple(column for column in columns if isinstance(column, Numbers))

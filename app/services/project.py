@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from app.db import encoders, events, items, leases, projects
 from app.db.database import Database
 from app.encoders import Channel, Encoder, Kind
-from app.services.budgets import Budgets
+from app.services.budgets import Budgets, Check, go_on
 from app.services.class_book import ClassBook
 from app.services.lease_book import Lease, LeaseBook
 from app.services.ledger import Event, Ledger, consensus
@@ -297,13 +297,13 @@ class Project:
         learner.add_items(x)
         return learner
 
-    def table(self, start: int, stop: int) -> Table:
+    def table(self, start: int, stop: int, check: Check = go_on) -> Table:
         """Features of items; many of them are read from the database in blocks, each time they are gone through.
 
         First items that a cluster is to read are always read in blocks.
         """
         shape = stop - start, self.width or 1
-        read = StoredItems(self.id, shape[1], start, self.database)
+        read = StoredItems(self.id, shape[1], start, self.database, check)
         whole = shape[0] <= BLOCK_ROWS and (start > 0 or self.engine is None)
         return read(0, shape[0]) if whole else Chunked(shape, read)
 

@@ -126,11 +126,11 @@ class PutInPlace(Task):
 
 def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -> dict[str, Any]:
     """The whole of it, in the thread of a job; the writer is needed for moments only."""
-    material: Material = writer.do(TakeMaterial(project), LATER)
+    material: Material = progress.wait_for(writer.submit(TakeMaterial(project), LATER))
     if not material.n_items:
         return {"labels": 0, "items": 0}
     progress.tell(0, None, "reading items")
-    x = project.table(0, material.n_items)
+    x = project.table(0, material.n_items, progress.check)
     settings = learner_settings(material.model)
     progress.tell(0, None, "training")
     learner = OnlineLearner.build(

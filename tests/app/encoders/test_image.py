@@ -1,4 +1,6 @@
 import struct
+import subprocess
+import sys
 import zlib
 from functools import partial
 from pathlib import Path
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from app.encoders import descriptors, fit, restore
+from app.encoders import descriptors, fit, pictures, restore
 from app.encoders.pictures import BrokenPictureError, read_picture
 from app.encoders.processes import PORTION, in_portions
 from core import GPHIKClassifier
@@ -109,6 +111,36 @@ def test_a_bomb_is_not_unpacked(tmp_path):
         (tmp_path / "bomb.png").write_bytes(bomb)
         with pytest.raises(BrokenPictureError, match="more than 50 million pixels"):
             read_picture(tmp_path / "bomb.png", 256, 64)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "L", "1", "I;16"])
+def test_a_large_picture_is_shrunk_in_strips(tmp_path, monkeypatch, mode):
+    """It looks as it does when it is resized at once."""
+    ramp = np.add.outer(np.arange(700) // 4, np.arange(900) // 8)
+    image = Image.fromarray(ramp.astype(np.uint16) * 200 if mode == "I;16" else ramp.astype(np.uint8))
+    image = image if mode == "I;16" else image.convert("RGB").convert(mode)
+    image.save(tmp_path / "it.png")
+    at_once = np.asarray(read_picture(tmp_path / "it.png", 64, 64), dtype=float)
+    monkeypatch.setattr(pictures, "LARGE", 100_000)
+    monkeypatch.setattr(pictures, "STRIP", 10_000)
+    in_strips = np.asarray(read_picture(tmp_path / "it.png", 64, 64), dtype=float)
+    assert in_strips.shape == at_once.shape == (50, 64, 3)
+    assert abs(in_strips - at_once).mean() < 2
+    assert at_once.std() > 20
+
+
+@pytest.mark.parametrize("size", [(1, 49_000_000), (49_000_000, 1), (7000, 7000)])
+def test_memory_that_a_picture_takes(tmp_path, size):
+    """A picture of one long line was made 32 pixels wide before it was made short."""
+    file = tmp_path / "long.png"
+    Image.new("L", size, 200).save(file)
+    code = (
+        "import sys, resource; from pathlib import Path; from app.encoders.pictures import read_picture\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak(); read_picture(Path(sys.argv[1]), 256, 64); print(peak() - before)"
+    )
+    grown = subprocess.run([sys.executable, "-c", code, file], check=True, capture_output=True, text=True).stdout
+    assert int(grown) < 300_000  # kB
 
 
 def test_a_turned_picture_is_set_upright(tmp_path):

@@ -1,14 +1,18 @@
 """Imports that do not come to their end, and services that come back."""
 
+import threading
+import time
 from contextlib import ExitStack
 
 import httpx
 import pytest
 
 from app.services import encoding_process, raw_tables
-from tests.app.live import Process
-from tests.app.raw.files import as_csv, imported, texts
+from tests.app.live import Process, eventually
+from tests.app.raw.files import as_csv, as_zip, imported, texts
 from tests.app.site import Site
+
+PATIENCE = 10.0  # seconds on a busy machine
 
 
 @pytest.fixture
@@ -88,6 +92,58 @@ def test_a_cancelled_import_ends_between_portions(site, monkeypatch):
     assert project.wait(job)["state"] == "cancelled"
     assert 0 < len(project.get("/items?limit=1000")["items"]) < 1000
     assert list(site.service.uploads.iterdir()) == []
+
+
+def long_lines():
+    """One portion of them takes seconds."""
+    row = b",1.25" * 60_000
+    return (
+        b"key"
+        + b"".join(b",c%d" % i for i in range(60_000))
+        + b"\n"
+        + b"".join(b"k%d%s\n" % (i, row) for i in range(40))
+    )
+
+
+def blank_lines():
+    return b"\n" * 2**25
+
+
+def busy_texts():
+    """Every one of them takes the encoder a while."""
+    return as_zip({f"{i}.txt": b"%d " % i + b"some words " * 40_000 for i in range(60)}, compresslevel=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "encoder"),
+    [(long_lines, "none"), (long_lines, "auto"), (blank_lines, "auto"), (busy_texts, "auto")],
+    ids=["parsing", "guessing", "looking", "encoding"],
+)
+def test_an_import_is_cancelled_wherever_it_is(site, content, encoder):
+    """Within a second where the machine has nothing else to do."""
+    project = site.project(kernel=None, encoder=encoder)
+    job = project.call("POST", "/import", 202, content=content())["job"]
+    eventually(lambda: project.get(f"/jobs/{job}"), lambda found: found["state"] == "running")
+    time.sleep(0.7)
+    begun = time.monotonic()
+    project.delete(f"/jobs/{job}")
+    assert project.wait(job)["state"] == "cancelled"
+    assert time.monotonic() - begun < PATIENCE
+    assert list(site.service.uploads.iterdir()) == []
+
+
+def test_a_job_that_waits_for_a_thread_is_cancelled_at_once(site):
+    """Others go on; what it holds is let go when its turn comes."""
+    hold, jobs = threading.Event(), site.service.jobs
+    projects = [site.project() for _ in range(3)]
+    ids = [project.path.rsplit("/", 1)[1] for project in projects]
+    busy = [jobs.start(ids[i], "train", lambda _: {"waited": hold.wait(60)}) for i in range(2)]
+    job = projects[2].call("POST", "/import", 202, content=b"key,x\nk,1\n")["job"]
+    assert projects[2].delete(f"/jobs/{job}")["state"] == "cancelled"
+    hold.set()
+    assert [project.wait(one)["state"] for project, one in zip(projects, busy, strict=False)] == ["done", "done"]
+    eventually(lambda: list(site.service.uploads.iterdir()), lambda left: not left)
+    assert projects[2].get("/items")["items"] == []
 
 
 def test_an_item_that_ends_the_process_is_broken(monkeypatch):
