@@ -73,8 +73,9 @@ def label(page, address, project, name="label.png"):
     """Some items labelled, with guesses shown."""
     page.goto(f"{address}/#project={project}&view=label")
     for _ in range(8):
+        page.wait_for_function(ITEM)
+        page.wait_for_timeout(700)  # until it was seen
         page.keyboard.press(digit(page.wait_for_function(ITEM).json_value()))
-        page.wait_for_timeout(700)
     page.keyboard.press("g")
     expect(page.locator(".guessed")).to_be_visible()
     page.wait_for_timeout(1000)

@@ -16,6 +16,8 @@ from app.services.project import Project
 from app.services.questions import Ask, choose_items, described, lease_item
 from app.services.turns import Task
 
+NAMED = 3  # classes that an error names
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -79,8 +81,10 @@ class AnswerTask(OnceTask):
         can_grow = self.project.settings.open_classes or not classes.names
         for place, answer in enumerate(self.answers):
             if answer.action == "label" and classes.number(answer.label or "") is None and not can_grow:
-                names = ", ".join(classes.active()[:20])
-                raise Invalid(f"entry {place}: the label is not a class of this project; there are: {names}")
+                names = classes.active()
+                rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+                known = ", ".join(names[:NAMED]) + rest
+                raise Invalid(f"entry {place}: the label is not a class of this project; there are: {known}")
 
     def _write(self, connection: Connection, item: int, answer: Answer) -> None:
         project = self.project

@@ -96,7 +96,7 @@ function lost(problem, id) {
       : `${problem.message}${problem.passes ? " This page tries again by itself." : ""}`;
     const retry = h(isGone ? "button" : "button.primary", { onclick: route }, "Try now");
     const home = location.hash && h(isGone ? "a.button.primary" : "a.button", { href: "#" }, "All projects");
-    open("view", "lost");
+    open("view");
     $("view").append(h("div.card.narrow", h("div", { role: "alert" }, h("h2", title), h("p", text)), h("div.row", !isGone && retry, home || null)));
   }
   lostFor = told;

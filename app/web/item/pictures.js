@@ -4,6 +4,7 @@ import { blob } from "../api.js";
 import { h } from "../dom.js";
 
 const INLINE = /^data:image\/(png|jpeg|gif|webp)[;,]/i;
+const TRY_AGAIN = 2000; // milliseconds
 const SHOWN = /^image\/(png|jpeg|gif|webp|bmp|avif)$/;
 
 /** The address of a picture, or null: data of a known kind, or a path on this very server. */
@@ -59,11 +60,23 @@ function load(address, name) {
 async function fill(entry, address) {
   if (address.startsWith("data:")) entry.image.src = address;
   else {
-    const found = await blob(address);
+    const found = await fetched(entry, address);
     if (!SHOWN.test(found.type)) throw new Error(`a picture cannot have the type ${found.type}`);
     if (entry.gone) return;
     entry.made = URL.createObjectURL(found);
     entry.image.src = entry.made;
   }
   await entry.image.decode();
+}
+
+/** Again and again while the service is away, as long as somebody wants it. */
+async function fetched(entry, address) {
+  for (;;) {
+    try {
+      return await blob(address);
+    } catch (problem) {
+      if (!problem.passes || entry.gone) throw problem;
+      await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN));
+    }
+  }
 }

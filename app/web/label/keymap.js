@@ -5,7 +5,7 @@ const KEYS = [..."1234567890abcdefghijklmnopqrstuvwxyz"].filter((key) => !RESERV
 
 /** A key for each class by its name, or "": the key that it `had`, also where others have gone, whose keys nobody gets.
     A new class named by a single digit or letter has that key; the others take digits, then letters. */
-export function keysOf(classes, had) {
+export function keysOf(classes, had = new Map()) {
   const keys = new Map(classes.map((name) => [name, had.get(name) ?? ""]));
   const taken = new Set(had.values());
   const without = () => classes.filter((name) => !keys.get(name));

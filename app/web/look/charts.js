@@ -120,7 +120,7 @@ export function histogramChart(canvas, { edges, counts }) {
 export function mapChart(canvas, points, classes, by, opened) {
   return draw(canvas, (colour) => ({
     type: "scatter",
-    data: { datasets: by === "class" ? byClass(points, classes) : byUncertainty(points, colour) },
+    data: { datasets: by === "class" ? byClass(points, classes, colour("quiet")) : byUncertainty(points, colour) },
     options: {
       scales: { x: { display: false }, y: { display: false } },
       interaction: { mode: "nearest", intersect: true },
@@ -141,15 +141,15 @@ function legend(Chart) {
   return { usePointStyle: true, boxHeight: 7, boxWidth: 7, generateLabels: full };
 }
 
-/** A dataset for each class; what people have labelled is drawn full and larger. */
-function byClass(points, classes) {
+/** A dataset for each class, and one for items without a guess; what people have labelled is drawn full and larger. */
+function byClass(points, classes, plain) {
   const classOf = (point) => point.label ?? point.predicted;
-  return classes
+  return [...classes, null]
     .map((name, place) => {
       const own = points.filter((point) => classOf(point) === name).sort((a, b) => (a.label !== null) - (b.label !== null));
-      const colour = colourOf(place);
+      const colour = name === null ? plain : colourOf(place);
       return {
-        label: name,
+        label: name ?? "No guess yet",
         data: own,
         pointStyle: SHAPES[Math.floor(place / LIGHT.length) % SHAPES.length],
         radius: own.map(({ label }) => (label === null ? 3 : 5)),

@@ -78,6 +78,13 @@ def test_from_a_zip_of_pictures(boss, pictures):
     assert boss.events() == said
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 96
     assert page.evaluate("window.ran") is None
+    page.route("**/media/**", lambda route: route.abort())
+    for _ in range(3):
+        boss.press("1")
+    page.unroute("**/media/**")
+    expect(picture).to_have_attribute("src", re.compile("^blob:"))  # a picture that was lost on the way comes later
+    assert all("ERR_FAILED" in complaint for complaint in boss.complaints)
+    boss.complaints.clear()
     boss.visit(project=re.findall("project=([^&]+)", page.url)[0], view="look")
     expect(page.locator(".ranked img").first).to_be_visible()
 

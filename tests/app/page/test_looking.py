@@ -100,7 +100,7 @@ def test_your_label_is_your_own(person, pool, site):
     own.select_option("right")
     save.click()
     expect(dialog.locator(".said li").first).to_contain_text("Label right")
-    other = site.as_other(name="Carol")
+    other = site.as_other(name="Dora")
     other.post(f"/v1/projects/{pool}/labels", {"labels": [{"key": "i10", "label": "left"}]}, 201)
     look("i12")
     look("i10")
@@ -120,7 +120,13 @@ def test_the_map_says_that_it_draws_some_of_the_items(person, make_project):
     project = make_project("Many", ["a", "b"], data, features=lambda i: [1.0 + i % 7, float(i % 11)], kernel="hik")
     ann = person(role="reader")
     ann.sign_in(project=project)
-    expect(ann.page.get_by_role("img", name="Map of 2,000 of 2,030 items")).to_be_visible()
+    canvas = ann.page.get_by_role("img", name="Map of 2,000 of 2,030 items")
+    expect(canvas).to_be_visible()
+    drawn = canvas.evaluate(
+        """async canvas => { while (!globalThis.Chart?.getChart(canvas)) await new Promise(requestAnimationFrame);
+                             return Chart.getChart(canvas).data.datasets.flatMap(({data}) => data).length }"""
+    )
+    assert drawn == 2000  # also before anybody has labelled anything
     panel = ann.page.get_by_role("region", name="Map of the pool")
     expect(panel).to_contain_text("2,000 of 2,030 items are drawn")
 

@@ -5,6 +5,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from tests.app.page.test_accessibility import faults
+
 
 @pytest.fixture
 def boss(person, make_project):
@@ -103,6 +105,7 @@ def test_what_goes_wrong_is_told_beside_its_button(boss, site, tmp_path):
     expect(page.get_by_role("alert")).to_have_text("There is no class of this name in the project.")
     beside(merge)
     expect(merge).to_have_value("")
+    assert faults(page) == []
     wider = tmp_path / "wider.csv"
     wider.write_text("key,a,b,c\nnew,1,2,3\n")
     page.locator("#manage-files input[type=file]").set_input_files(wider)

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import expect
 
+from tests.app.page.test_accessibility import faults
+
 
 def test_the_view_comes_back_after_an_outage(person):
     ann = person()
@@ -35,6 +37,7 @@ def test_a_project_that_is_gone_is_told_with_a_way_home(person, make_project, si
     ann.sign_in(project="nowhere")
     expect(ann.page.get_by_role("heading", name="There is no such project")).to_be_visible()
     expect(ann.page.locator("#views")).to_be_hidden()
+    assert faults(ann.page) == []
     ann.page.get_by_role("link", name="All projects", exact=True).click()
     expect(ann.page.locator("a.project", has_text="Demo")).to_be_visible()
     project = make_project("Short life", ["yes", "no"], {name: {"text": name} for name in "abcdef"})

@@ -48,8 +48,10 @@ def test_keys_and_pictures(person, server):
     ann = person()
     ann.page.goto(server)
 
-    def keys(*classes):
-        return ann.page.evaluate("names => import('/label/keymap.js').then(m => m.keysOf(names))", list(classes))
+    def keys(*classes, had=None):
+        code = """([names, had]) => import('/label/keymap.js')
+            .then(m => [...m.keysOf(names, new Map(Object.entries(had))).values()])"""
+        return ann.page.evaluate(code, [list(classes), had or {}])
 
     assert keys("cat", "dog") == ["1", "2"]
     assert keys(*"0123456789", "ten") == [*"0123456789", "a"]
@@ -58,6 +60,7 @@ def test_keys_and_pictures(person, server):
     assert many[:12] == [*"1234567890", "a", "b"]
     assert len(set(many)) == 32  # 31 keys, and none for the rest
     assert not {"c", "s", "u", "z", "g"} & set(many)
+    assert keys("cat", "2", "eel", had={"ant": "1", "bee": "2", "cat": "3"}) == ["3", "4", "5"]  # no key changes hands
 
     def picture(image):
         return ann.page.evaluate("image => import('/item/pictures.js').then(m => m.pictureOf({data: {image}}))", image)
