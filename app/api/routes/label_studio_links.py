@@ -6,6 +6,7 @@ from fastapi import Request, status
 
 from app.api import schemas
 from app.api.context import Admin, links_of, router
+from app.services.problems import Forbidden
 
 routes = router("label studio")
 
@@ -16,8 +17,13 @@ routes = router("label studio")
 async def create_link(at: Admin, request: Request, body: schemas.NewLink) -> Any:
     """Link the project to one of Label Studio's; the answer is the only place where the secret path is shown.
 
-    An older link of this project ends, and so does its path.
+    An older link of this project ends, and so does its path. With an address the service calls Label Studio, so that
+    needs a key of the service, not one of a project.
     """
+    if body.address is not None and at.principal.project_id is not None:
+        raise Forbidden(
+            "this key belongs to one project: only an administrator of the service may give the address of Label Studio"
+        )
     links = links_of(request)
     return await at.in_thread(links.create, at.project.id, body.address, body.token, body.remote_project, body.top)
 

@@ -27,7 +27,7 @@ class NewLink(Body):
     )
 
     address: Annotated[Text, Field(min_length=1, max_length=500)] | None = Field(
-        None, description="where Label Studio is; nothing else is ever asked for anything"
+        None, description="where Label Studio is: scheme, host and port; nothing else is ever asked for anything"
     )
     token: Annotated[Text, Field(min_length=1, max_length=2000)] | None = Field(
         None, description="a personal access token or a legacy token of somebody there; it is never shown again"
