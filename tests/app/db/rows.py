@@ -1,5 +1,7 @@
 """What tests do to a database."""
 
+from contextlib import contextmanager
+
 from sqlalchemy import func, insert, select, text
 
 from app.db import encoders
@@ -43,3 +45,12 @@ def kill_sessions(database, which):
     with database.read() as connection:
         sessions = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND "
         return connection.execute(text(sessions + which)).all()
+
+
+@contextmanager
+def read_only(database):
+    """SQLite cannot write for a while, as on a disk that fell back to reading."""
+    with database.write() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+    yield
+    database._backend.writers.dispose()
