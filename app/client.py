@@ -33,6 +33,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, fields
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast, overload
 from urllib.parse import quote
@@ -71,7 +72,7 @@ class Project:
     name: str
     classes: list[str]
     settings: dict[str, Any]
-    created_at: float
+    created_at: datetime
     parents: dict[str, str]  # what some classes are a kind of
     encoder: dict[str, Any] | None = None
     etag: str | None = None
@@ -110,7 +111,7 @@ class Question:
     mean: dict[str, float]
     variance: float | None
     lease: str
-    expires_at: float
+    expires_at: datetime
 
 
 @dataclass(frozen=True)
@@ -448,9 +449,10 @@ class _Methods:
         return _questions((yield from self._json("POST", "projects", project, "undo", headers=headers, safe=True)))
 
     @_Method
-    def heartbeat(self, project: str, lease: str) -> Steps[float]:
-        """Keep an item for longer; tells until when, in seconds since 1970."""
-        return float((yield from self._json("POST", "projects", project, "leases", lease, safe=True))["expires_at"])
+    def heartbeat(self, project: str, lease: str) -> Steps[datetime]:
+        """Keep an item for longer; tells until when."""
+        kept = yield from self._json("POST", "projects", project, "leases", lease, safe=True)
+        return datetime.fromisoformat(kept["expires_at"])
 
     @_Method
     def release(self, project: str, lease: str) -> Steps[None]:
@@ -855,7 +857,8 @@ async def _in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 def _parsed(kind: type[T], entry: Mapping[str, Any]) -> T:
     """A result from JSON, whatever else newer services may tell."""
-    return kind(**{one.name: entry[one.name] for one in fields(kind) if one.name in entry})  # type: ignore[arg-type]
+    known = {one.name: entry[one.name] for one in fields(kind) if one.name in entry}  # type: ignore[arg-type]
+    return kind(**known | {name: datetime.fromisoformat(known[name]) for name in known if name.endswith("_at")})
 
 
 def _project(response: httpx.Response) -> Project:

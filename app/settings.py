@@ -23,6 +23,11 @@ class ServiceSettings(BaseSettings):
         min_length=20,
         description="an administrator's key, for containers; by default one is made and printed once",
     )
+    metrics_key: str | None = Field(
+        None,
+        min_length=20,
+        description="a key that /metrics asks for, as Authorization: Bearer; by default it is open",
+    )
     demo: bool = Field(False, description="make a small project to try, if there is none (`make serve` does)")
     max_body: int = Field(8 * 2**20, ge=1024, description="bytes of a JSON body")
     max_upload: int = Field(4 * 2**30, ge=1024, description="bytes of an uploaded file")

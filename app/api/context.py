@@ -193,7 +193,6 @@ async def _caller(request: Request) -> Caller:
 Reader = Annotated[AtProject, Depends(ProjectGuard("reader"))]
 Annotator = Annotated[AtProject, Depends(ProjectGuard("annotator"))]
 Admin = Annotated[AtProject, Depends(ProjectGuard("admin"))]
-ServiceAdminAt = Annotated[AtProject, Depends(ProjectGuard("admin", service_wide=True))]
 AnyCaller = Annotated[Caller, Depends(ServiceGuard())]
 AnyAdmin = Annotated[Caller, Depends(ServiceGuard("admin"))]
 ServiceAdmin = Annotated[Caller, Depends(ServiceGuard("admin", service_wide=True))]

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from app.services.project_settings import ProjectSettings
 
 ID = "18e86f4314fc0ffc704fabdc3283853e"
-LEASE = {"id": "18e86f433145e12c92d4858371fa3f71", "expires_at": 1794807385.9}
+LEASE = {"id": "18e86f433145e12c92d4858371fa3f71", "expires_at": "2026-11-16T05:36:25.900000Z"}
 PROJECT = {
     "id": ID,
     "name": "pets",
@@ -20,7 +20,7 @@ PROJECT = {
         "channels": [{"name": "words", "columns": 3000}, {"name": "characters", "columns": 3000}],
         "description": {"options": {"sublinear": True}, "columns": 6000},
     },
-    "created_at": 1794806785.4,
+    "created_at": "2026-11-16T05:26:25.400000Z",
 }
 QUESTION = {
     "key": "b.png",
@@ -48,7 +48,7 @@ EVENT = {
     "note": None,
     "undoes": None,
     "sequence": 7,
-    "created_at": 1794806790.1,
+    "created_at": "2026-11-16T05:26:30.100000Z",
 }
 JOB = {
     "id": ID,
@@ -58,7 +58,7 @@ JOB = {
     "total": 4194304,
     "message": "500 items read",
     "result": None,
-    "created_at": 1794806785.4,
+    "created_at": "2026-11-16T05:26:25.400000Z",
     "finished_at": None,
 }
 ADVICE = {
@@ -74,7 +74,7 @@ KEY = {
     "name": "ann",
     "role": "annotator",
     "project": None,
-    "created_at": 1794806785.4,
+    "created_at": "2026-11-16T05:26:25.400000Z",
     "revoked_at": None,
 }
 
@@ -85,8 +85,8 @@ LINK = {
     "top": 20,
     "classes": ["Positive", "Negative"],
     "pushed_version": "asknext-42",
-    "pushed_at": 1794806790.1,
-    "synced_at": 1794806785.4,
+    "pushed_at": "2026-11-16T05:26:30.100000Z",
+    "synced_at": "2026-11-16T05:26:25.400000Z",
     "problem": None,
     "tasks": 1000,
     "waiting_tasks": 0,
@@ -95,7 +95,7 @@ LINK = {
     "annotations": 30,
     "waiting_annotations": 0,
     "refused_annotations": 0,
-    "created_at": 1794806785.4,
+    "created_at": "2026-11-16T05:26:25.400000Z",
 }
 TASK_RESULT = {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": ["Positive"]}}
 
@@ -196,9 +196,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "hyperparameters": {"eta": 1.0, "bias": 1.0, "weight[0]": 1.0, "noise": 0.1},
         "channels": [{"name": "group 0", "weight": 1.0}],
         "figures": {"accuracy": CURVE_POINT, "advice": [ADVICE], "confusion": {"cat": {"cat": 15, "dog": 1}}},
-        "annotators": [{"name": "ann", "items": 30, "last_at": 1794806790.1}],
+        "annotators": [{"name": "ann", "items": 30, "last_at": "2026-11-16T05:26:30.100000Z"}],
         "agreement": {"items": 20, "agreement": 0.9, "alpha": 0.8},
-        "training": {"created_at": 1794806788.2, "labels": 28, "items": 1000},
+        "training": {"created_at": "2026-11-16T05:26:28.200000Z", "labels": 28, "items": 1000},
         "cautions": [],
         "made_with": {"python": "3.11.7", "asknext": "0.1.0"},
     },

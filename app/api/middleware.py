@@ -28,13 +28,6 @@ POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# The page of the interface's documentation brings its script from where FastAPI says.
-DOCS = ("/docs", "/docs/oauth2-redirect")
-DOCS_POLICY = (
-    b"default-src 'none'; script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
-    b"style-src 'unsafe-inline' https://cdn.jsdelivr.net; img-src data: https://fastapi.tiangolo.com; "
-    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 GONE = 499  # the caller went away: for the log only
 
 
@@ -97,7 +90,7 @@ def _check_address(scope: Scope) -> None:
 
 def _with_headers(message: Message, own_id: str, path: str) -> Any:
     headers = [*message.get("headers", []), *HEADERS, (b"x-request-id", own_id.encode())]
-    headers.append((b"content-security-policy", DOCS_POLICY if path in DOCS else POLICY))
+    headers.append((b"content-security-policy", POLICY))
     # The page asks whether its files are still the same, so that old and new scripts never meet.
     if not any(name == b"cache-control" for name, _ in headers):
         headers.append((b"cache-control", b"no-store" if path.startswith("/v1") else b"no-cache"))

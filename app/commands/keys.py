@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.commands.options import Folder, Url, fatal, settings_with
 from app.db.database import Database, DatabaseUnavailable
+from app.db.errors import NewerRevision
 from app.db.migrate import is_current
 from app.services.access import Access
 from app.services.problems import Problem
@@ -33,7 +34,7 @@ def access_to(database: str | None, data_dir: object) -> Iterator[Access]:
         if not is_current(opened):
             raise fatal("the tables of the database are not up to date: run asknext migrate")
         yield Access(opened)
-    except (Problem, DatabaseUnavailable) as problem:
+    except (Problem, DatabaseUnavailable, NewerRevision) as problem:
         raise fatal(str(problem)) from problem
     finally:
         opened.close()

@@ -47,7 +47,7 @@ def connect(
             one = Connection(remote, client, address, token.strip(), project, callback_url or asknext_url, top)
             made = one.make(asknext_project, typer.echo)
     except RemoteError as error:
-        raise fatal(str(error)) from error
+        raise fatal(f"{error}\nIt says: {error.said}" if error.said else str(error)) from error
     except Problem as problem:
         raise fatal(problem.detail) from problem
     typer.echo("\n".join(f"- {note}" for note in NOTES))

@@ -15,6 +15,7 @@ from app.api.connection import connection_class
 from app.commands.demo import make_demo
 from app.commands.options import fatal
 from app.db.database import AlreadyOwned, DatabaseUnavailable
+from app.db.errors import NewerRevision
 from app.main import create_app
 from app.services.problems import Forbidden
 from app.services.service import Service
@@ -79,7 +80,7 @@ def open_service(settings: ServiceSettings) -> Service:
         return Service(settings)
     except AlreadyOwned as error:
         raise fatal(str(error)) from error
-    except (DatabaseUnavailable, SQLAlchemyError, OSError, ValueError) as error:
+    except (DatabaseUnavailable, NewerRevision, SQLAlchemyError, OSError, ValueError) as error:
         raise fatal(f"the database cannot be used: {error}") from error
 
 

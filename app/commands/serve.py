@@ -7,6 +7,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.commands.options import Folder, Host, Port, Url, fatal, settings_with
 from app.db.database import Database, DatabaseUnavailable
+from app.db.errors import NewerRevision
 from app.db.migrate import current_revision, migrate
 
 
@@ -39,7 +40,7 @@ def migrate_command(
         before = current_revision(opened)
         migrate(opened)
         typer.echo(f"from {before or 'nothing'} to {current_revision(opened)}")
-    except (DatabaseUnavailable, SQLAlchemyError) as error:
+    except (DatabaseUnavailable, NewerRevision, SQLAlchemyError) as error:
         raise fatal(f"the database cannot be used: {error}") from error
     finally:
         opened.close()

@@ -32,6 +32,10 @@ class AlreadyOwned(Exception):  # noqa: N818
     """Another process owns the models of this database."""
 
 
+class NewerRevision(Exception):  # noqa: N818
+    """The tables were made by a newer version."""
+
+
 @contextmanager
 def translated(*, writing: bool = False) -> Iterator[None]:
     """Raise DatabaseUnavailable for what is the database's fault; let the caller's own mistakes pass."""

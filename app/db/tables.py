@@ -168,6 +168,7 @@ trainings = Table(
     Column("parameters", JSON, nullable=False),
     Column("report", JSON, nullable=False),
     Column("created_at", Float, nullable=False),
+    Index(None, "project_id", "id"),
     sqlite_autoincrement=True,
 )
 
@@ -185,6 +186,7 @@ jobs = Table(
     Column("created_at", Float, nullable=False),
     Column("finished_at", Float),
     CheckConstraint("state IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="state"),
+    Index(None, "project_id", "id"),
 )
 
 # What joins a project to one of Label Studio's. The secret of its address is stored as a digest; the token is needed

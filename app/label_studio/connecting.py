@@ -87,9 +87,8 @@ class Connection:
         try:
             self.remote.call("POST", "api/ml/", {"project": self.number, "url": url, "title": TITLE})
         except RemoteError as error:
-            if error.status != 403:
-                raise RemoteError(str(error).replace(url, self.callback), error.status) from error
-            raise RemoteError(f"{str(error).replace(url, self.callback)}\n{LOCAL}", error.status) from error
+            hint = f"\n{LOCAL}" if error.status == 403 else ""
+            raise RemoteError(f"{error}{hint}", error.status, error.said.replace(url, self.callback)) from error
         hooks = _entries(self.remote.call("GET", f"api/webhooks/?project={self.number}"))
         if not any(str(hook.get("url")).startswith(url) for hook in hooks):
             hook = {"project": self.number, "url": f"{url}/webhook", "send_payload": True, "send_for_all_actions": True}

@@ -25,11 +25,18 @@ class Link:
         self._mirror = Mirror(service.database, row.project_id)
         self._config_text: str | None = None
         self._refused: str | None = None  # why the last label config cannot be served
-        remote = Remote(row.address, row.token) if row.address and row.token else None
-        self._worker = Worker(service, self._mirror, row, remote, self.set_up)
+        self._unusable: str | None = None  # why Label Studio is not called, though there is an address
+        self._worker = Worker(service, self._mirror, row, self._remote(row), self.set_up)
         with suppress(Invalid):  # of a version that took what this one does not
             if row.label_config is not None:
                 self._worker.config, self._config_text = read_config(row.label_config), row.label_config
+
+    def _remote(self, row: Any) -> Remote | None:
+        try:
+            return Remote(row.address, row.token) if row.address and row.token else None
+        except Invalid as problem:  # of a version that took what this one does not
+            self._unusable = problem.detail
+            return None
 
     def start(self) -> None:
         """Begin to work."""
@@ -135,7 +142,7 @@ class Link:
             "pushed_version": None if row.pushed_version is None else version_name(row.pushed_version),
             "pushed_at": row.pushed_at,
             "synced_at": row.synced_at,
-            "problem": self._refused or self._worker.problem,
+            "problem": self._unusable or self._refused or self._worker.problem,
             "broken": broken,
             "created_at": row.created_at,
         }

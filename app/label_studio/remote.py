@@ -1,11 +1,12 @@
 """Label Studio's REST interface: calls to one address and to no other, with limits of size and time."""
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
@@ -18,33 +19,48 @@ CONNECT, ANSWER = 3.0, 30.0  # seconds for a connection, and between two pieces 
 MOST_JSON = 2**29  # bytes of an export
 MOST_PICTURE = 50 * 2**20
 PICTURE_SECONDS = 30.0
-FILES = ("data/", "tasks/")  # below the address: where pictures of tasks are
+FILES = ("/data/", "/tasks/")  # where pictures of tasks are
+ELSEWHERE = "pictures are fetched from Label Studio's own address only: upload them there"
 RENEW = 240.0  # seconds; what a personal token is exchanged for lasts five minutes
 PORTS = {"http": 80, "https": 443}
+ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE | re.ASCII)
+WRONG_ADDRESS = (
+    "the address of Label Studio must look like http://host:8080: a scheme, a host and perhaps a port, without a user, "
+    "a path, a query or a fragment"
+)
+KINDS = {
+    400: "did not take what was sent",
+    401: "does not take the token: legacy tokens are off by default, so use a personal access token, or turn them on "
+    "under Organization > API Tokens",
+    403: "does not allow that",
+    404: "has no such thing: is the address right, and the number of the project?",
+    429: "is asked too often",
+}
 
 
 class RemoteError(Exception):
-    """Label Studio did not do what it was asked; the message is for people, and holds no token."""
+    """Label Studio did not do what it was asked; the message is for people: it holds no token, and nothing it said."""
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, said: str = "") -> None:
         super().__init__(message)
         self.status = status  # None: no answer came
+        self.said = said  # what Label Studio gave as a reason, for whoever asked with a token of their own
 
 
 def checked_address(address: str) -> str:
-    """An http address without user, query and fragment.
+    """An origin: scheme, host and perhaps a port, and nothing that could lead elsewhere.
 
     >>> checked_address("http://labels.example:8080/")
     'http://labels.example:8080'
     """
+    given = address.strip().removesuffix("/")
     try:
-        parts = urlsplit(address.strip())
-        origin_of(address.strip())
+        origin_of(given)
     except ValueError as error:
-        raise Invalid("the address of Label Studio must look like http://host:8080") from error
-    if parts.scheme not in PORTS or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise Invalid("the address of Label Studio must look like http://host:8080, without a user or a query")
-    return address.strip().rstrip("/")
+        raise Invalid(WRONG_ADDRESS) from error
+    if ORIGIN.fullmatch(given) is None:
+        raise Invalid(WRONG_ADDRESS)
+    return given
 
 
 def origin_of(address: str) -> tuple[str, str, int]:
@@ -61,7 +77,7 @@ class Remote:
     """One Label Studio, by its address and somebody's token: a legacy one, or a personal one (a JWT)."""
 
     def __init__(self, address: str, token: str) -> None:
-        self._address, self._token = address, token.strip()
+        self._address, self._token = checked_address(address), token.strip()
         self._bearer, self._renew_at = "", 0.0
         limits = httpx.Timeout(ANSWER, connect=CONNECT)
         # Neither proxies nor netrc of the environment, and no redirects: only this address gets the token.
@@ -73,7 +89,10 @@ class Remote:
 
     def project(self, number: int) -> RemoteProject:
         """A project, with its label config."""
-        return RemoteProject.model_validate(self.call("GET", f"api/projects/{number}/"))
+        try:
+            return RemoteProject.model_validate(self.call("GET", f"api/projects/{number}/"))
+        except ValidationError as error:
+            raise RemoteError("the project of Label Studio could not be read: is the address right?") from error
 
     def export(self, number: int) -> list[ExportedTask]:
         """All tasks, also those that nobody has labelled, with their annotations."""
@@ -133,30 +152,22 @@ class Remote:
 
     def _file_url(self, location: str) -> str:
         """Only files of tasks, at this address."""
-        base = urlsplit(self._address)
         try:
-            if location.startswith("/") and not location.startswith("//"):
-                location = f"{base.scheme}://{base.netloc}{location}"
-            same = origin_of(location) == origin_of(self._address)
-            path = urlsplit(location).path
+            parts = urlsplit(location)
+            if parts.netloc and ("@" in parts.netloc or origin_of(location) != origin_of(self._address)):
+                raise ValueError(ELSEWHERE)
         except ValueError as error:
-            raise ValueError("not an address of a picture") from error
-        inside = path.removeprefix(base.path.rstrip("/") + "/")
-        if not same or inside == path or not inside.startswith(FILES) or ".." in path:
-            raise ValueError("pictures are fetched from Label Studio's own address only: upload them there")
-        return location
+            raise ValueError(ELSEWHERE) from error
+        path = unquote(parts.path)
+        if not path.startswith(FILES) or ".." in path or "\\" in path or bool(parts.scheme) != bool(parts.netloc):
+            raise ValueError(ELSEWHERE)
+        return self._address + parts.path + (f"?{parts.query}" if parts.query else "")
 
     def _read(self, method: str, path: str, body: Any = None) -> bytes:
         with self._stream(method, f"{self._address}/{path}", body) as response:
-            pieces, size = [], 0
-            for piece in response.iter_bytes():
-                pieces.append(piece)
-                size += len(piece)
-                if size > MOST_JSON:
-                    raise RemoteError(f"Label Studio answered with more than {MOST_JSON} bytes")
-            content = b"".join(pieces)
+            content = _whole(response)
         if not response.is_success:
-            raise RemoteError(_refusal(response.status_code, content), response.status_code)
+            raise RemoteError(_kind(response.status_code), response.status_code, _reason(content))
         return content
 
     @contextmanager
@@ -175,28 +186,42 @@ class Remote:
             return f"Token {self._token}"
         if time.monotonic() >= self._renew_at:
             try:
-                answer = self._http.post(f"{self._address}/api/token/refresh/", json={"refresh": self._token})
+                url = f"{self._address}/api/token/refresh/"
+                with self._http.stream("POST", url, json={"refresh": self._token}) as answer:
+                    found = from_json(_whole(answer)) if answer.is_success else {}
             except httpx.HTTPError as error:
                 raise RemoteError(f"Label Studio does not answer ({type(error).__name__})") from error
-            found = from_json(answer.content) if answer.is_success else {}
+            except ValueError:
+                found = {}
             if not isinstance(found, dict) or not isinstance(found.get("access"), str):
                 raise RemoteError("Label Studio does not take this personal access token", answer.status_code)
             self._bearer, self._renew_at = found["access"], time.monotonic() + RENEW
         return f"Bearer {self._bearer}"
 
 
-def _refusal(status: int, content: bytes) -> str:
-    """What people can do about it; what Label Studio says of it where that is short."""
-    if status == 401:
-        return (
-            "Label Studio does not take the token (401): legacy tokens are off by default, so use a personal access "
-            "token, or turn them on under Organization > API Tokens"
-        )
+def _whole(response: httpx.Response) -> bytes:
+    """An answer up to a limit."""
+    pieces, size = [], 0
+    for piece in response.iter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > MOST_JSON:
+            raise RemoteError(f"Label Studio answered with more than {MOST_JSON} bytes")
+    return b"".join(pieces)
+
+
+def _kind(status: int) -> str:
+    """What people can do about a refusal."""
     if 300 <= status < 400:
         return f"Label Studio sent us elsewhere ({status}): give the address that it redirects to"
+    return f"Label Studio {KINDS.get(status, 'could not answer')} ({status})"
+
+
+def _reason(content: bytes) -> str:
+    """What Label Studio gives as a reason, if that is short."""
     try:
         found = from_json(content)
     except ValueError:
-        found = None
+        return ""
     detail = (found.get("validation_errors") or found.get("detail")) if isinstance(found, dict) else None
-    return f"Label Studio answered {status}{': ' + str(detail)[:500] if detail else ''}"
+    return str(detail)[:500] if detail else ""

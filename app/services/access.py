@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
+from math import ceil
 from typing import Any, Literal
 
 from app.db import keys, projects
@@ -21,6 +22,7 @@ RANK: dict[str, int] = {"reader": 0, "annotator": 1, "admin": 2}
 PREFIX = "ask_"
 REMEMBERED = 2.0  # seconds for which a key is not looked up again: so long another process's revocation takes
 BAD_PER_MINUTE = 20
+MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,18 @@ class Access:
         self._database = database
         self._lock = threading.Lock()
         self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
-        self._bad: dict[str, deque[float]] = {}
+        self._proved: OrderedDict[bytes, None] = OrderedDict()  # keys that were good once in this process
+        self._bad: OrderedDict[str, deque[float]] = OrderedDict()
 
     def authenticate(self, secret: str, address: str) -> Principal:
-        """The holder of a key; an address that keeps guessing is told to wait."""
-        found = self.remembered(secret) or self._look_up(digest_of(secret))
+        """The holder of a key. An address that keeps guessing is told to wait, and its guesses are not looked at.
+
+        Keys that were good before are: whoever shares the address of somebody who guesses goes on.
+        """
+        digest = digest_of(secret)
+        if digest not in self._proved:
+            self._check_guesses(address)
+        found = self.remembered(secret) or self._look_up(digest)
         if found is None:
             self.note_guess(address)
             raise Unauthorised("the key is not known or was revoked")
@@ -79,6 +88,7 @@ class Access:
             if project_id is not None and projects.get(connection, project_id) is None:
                 raise NotFound("there is no such project")
             keys.add(connection, row)
+        self._prove(digest_of(secret))
         return _shown(row) | {"key": secret}
 
     def page(self, after: str, limit: int, project_id: str | None) -> list[dict[str, Any]]:
@@ -97,6 +107,7 @@ class Access:
             keys.revoke(connection, key_id, now())
         with self._lock:
             self._known.clear()
+            self._proved.pop(bytes(row.digest), None)
 
     def first_key(self, secret: str | None) -> str | None:
         """An administrator's key if there is none yet, or the given one; None if nothing had to be made."""
@@ -116,22 +127,38 @@ class Access:
         if row is None or not hmac.compare_digest(bytes(row.digest), digest):
             return None
         principal = Principal(row.id, row.name, row.role, row.project_id)
+        self._prove(digest)
         with self._lock:
             self._known[digest] = time.monotonic(), principal
-            while len(self._known) > 10_000:
-                self._known.popitem(last=False)
+            _trim(self._known)
         return principal
+
+    def _prove(self, digest: bytes) -> None:
+        with self._lock:
+            self._proved[digest] = None
+            _trim(self._proved)
 
     def note_guess(self, address: str) -> None:
         """A wrong secret came from this address; one that keeps guessing is told to wait."""
-        oldest = time.monotonic() - 60.0
+        self._check_guesses(address)
         with self._lock:
-            self._bad = {who: times for who, times in self._bad.items() if times[-1] > oldest}
-            times = self._bad.setdefault(address, deque(maxlen=BAD_PER_MINUTE))
-            blocked = len(times) == BAD_PER_MINUTE and times[0] > oldest
-            times.append(time.monotonic())
-        if blocked:
-            raise TooMany("too many wrong keys from this address", retry_after=60)
+            network = network_of(address)
+            self._bad.setdefault(network, deque(maxlen=BAD_PER_MINUTE)).append(time.monotonic())
+            self._bad.move_to_end(network)
+            _trim(self._bad)
+
+    def _check_guesses(self, address: str) -> None:
+        with self._lock:
+            times: deque[float] = self._bad.get(network_of(address), deque())
+            left = times[0] + 60.0 - time.monotonic() if len(times) == BAD_PER_MINUTE else 0.0
+        if left > 0:
+            raise TooMany("too many wrong keys from this address", retry_after=ceil(left))
+
+
+def _trim(known: OrderedDict[Any, Any]) -> None:
+    """Forget what is oldest, so that nobody fills the memory."""
+    while len(known) > MOST_KNOWN:
+        known.popitem(last=False)
 
 
 def network_of(address: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from app.db import events, leases, projects
+from app.services.classes import check_room
 from app.services.clock import now
 from app.services.ledger import Event, Kind, Standing
 from app.services.once import OnceTask
@@ -79,12 +80,16 @@ class AnswerTask(OnceTask):
     def _check_labels(self) -> None:
         classes = self.project.classes
         can_grow = self.project.settings.open_classes or not classes.names
+        new = set()
         for place, answer in enumerate(self.answers):
-            if answer.action == "label" and classes.number(answer.label or "") is None and not can_grow:
-                names = classes.active()
-                rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-                known = ", ".join(names[:NAMED]) + rest
-                raise Invalid(f"entry {place}: the label is not a class of this project; there are: {known}")
+            if answer.action == "label" and classes.number(answer.label or "") is None:
+                if not can_grow:
+                    names = classes.active()
+                    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+                    known = ", ".join(names[:NAMED]) + rest
+                    raise Invalid(f"entry {place}: the label is not a class of this project; there are: {known}")
+                new.add(answer.label)
+        check_room(self.project, len(new))
 
     def _write(self, connection: Connection, item: int, answer: Answer) -> None:
         project = self.project

@@ -14,6 +14,9 @@ from app.services.project_settings import ProjectSettings
 from app.services.turns import Task
 from core.nodes import Nodes
 
+MOST = 10_000
+MOST_BY_LABELS = 1000  # more are no slip of a column or a key: an administrator adds them by name
+
 
 @dataclass
 class AddClass(Task):
@@ -26,6 +29,8 @@ class AddClass(Task):
     def record(self, connection: Connection) -> None:
         """Write it."""
         check_free(self.project, self.name)
+        if len(self.project.classes.names) >= MOST:
+            raise Invalid(f"a project may have {MOST} classes")
         parent = None if self.parent is None else known(self.project, self.parent)
         parents = {} if self.parent is None else {self.name: self.parent}
         check_tree(self.project, lambda nodes: nodes.with_more([self.name], parents))
@@ -133,6 +138,7 @@ def check_labels(project: Project, names: Iterable[str]) -> None:
     """Raise Invalid unless labels of a file are classes of the project, or may become classes."""
     known = set(project.classes.names.values())
     can_grow = project.settings.open_classes or not known
+    new = set()
     for name in names:
         if name in known:
             continue
@@ -140,6 +146,17 @@ def check_labels(project: Project, names: Iterable[str]) -> None:
             raise Invalid("a label in the file is not a class of this project; with open_classes it may be a new one")
         if not name or len(name) > 200 or "\0" in name:
             raise Invalid("labels are texts of 1 to 200 characters without NUL")
+        new.add(name)
+    check_room(project, len(new))
+
+
+def check_room(project: Project, n_new: int) -> None:
+    """Raise Invalid if labels would make too many new classes."""
+    if n_new and len(project.classes.names) + n_new > MOST_BY_LABELS:
+        raise Invalid(
+            f"labels may bring a project to {MOST_BY_LABELS} classes, of which it has {len(project.classes.names)}: "
+            "is this the right column? An administrator can add more by name"
+        )
 
 
 def check_free(project: Project, name: str) -> None:

@@ -72,7 +72,8 @@ class Progress:
         self.check()
         if time.monotonic() - self._told_at > REPORT_EVERY:
             self._told_at = time.monotonic()
-            with self._database.write() as connection:
+            # A note is not worth the work: the next one may be written again.
+            with suppress(DatabaseUnavailable), self._database.write() as connection:
                 jobs.change(connection, self._job_id, done=done, total=total, message=message)
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from app.db import events, items, keys, projects
 from app.db.database import Database
 from app.services.class_book import ClassBook
+from app.services.clock import rfc3339
 from app.services.features import entries_of
 from app.services.ledger import Kind, Ledger, agreement, consensus
 from app.services.problems import NotFound
@@ -89,7 +90,7 @@ class Report:
             "note": row.note,
             "undoes": row.undoes,
             "sequence": row.sequence,
-            "created_at": row.created_at,
+            "created_at": rfc3339(row.created_at),
         }
 
     def _class_name(self, number: int | None) -> str | None:

@@ -47,8 +47,8 @@ export const brief = (x) => short.format(x);
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 export const percent = (share) => `${(100 * share).toFixed(share > 0.995 && share < 1 ? 2 : 1)}\u00a0%`;
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-export const onDay = (seconds) => day.format(1000 * seconds);
-export const at = (seconds) => moment.format(1000 * seconds);
+export const onDay = (time) => day.format(new Date(time));
+export const at = (time) => moment.format(new Date(time));
 export const bytes = (n) => (n < 1e6 ? `${brief(n / 1e3)} kB` : `${brief(n / 1e6)} MB`);
 
 /** A choice that is kept in this browser. */

@@ -1,5 +1,7 @@
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import get_args
 
 import numpy as np
@@ -38,6 +40,18 @@ def test_a_service_starts_without_what_takes_seconds_to_load():
     code = "import app.main, sys; print(*{'sklearn', 'scipy.stats', 'pandas', 'distributed'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate", "keys list"])
+def test_a_database_of_a_newer_version_is_told_of_in_a_sentence(tmp_path, command):
+    assert run("migrate", "--data-dir", tmp_path).exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "asknext.db")) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    arguments = [*command.split(), "--data-dir", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-m", "app", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "revision 9999, which a newer version of AskNext made" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_every_kind_of_file_is_read_alike(tmp_path):

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,7 @@ def test_the_next_item_comes_with_reasons(project):
     assert question["strategy"] == "bald"
     assert list(question["mean"].values()) == pytest.approx(learner.mean[item].tolist())
     assert question["variance"] == pytest.approx(learner.variance[item])
-    assert question["lease"]["expires_at"] > 0
+    assert datetime.fromisoformat(question["lease"]["expires_at"]) > datetime.now(UTC)
     assert not question["explored"]
     assert project.post("/query", {"explore": 1.0})["items"][0]["explored"]
 

@@ -23,13 +23,13 @@ Filter = Annotated[str | None, Query(max_length=500)]
 
 
 @routes.get("/projects/{project}/insights", response_model=schemas.Insights)
-async def insights(at: Reader) -> Any:
+async def get_insights(at: Reader) -> Any:
     """Learning curve, class counts, uncertainty of the pool, and whether to go on."""
     return await at.as_json(schemas.Insights, services.insights, at.service.database, at.project.id, at.project.view)
 
 
 @routes.get("/projects/{project}/map", responses={200: {"model": schemas.PoolMapAnswer}})
-async def pool_map(
+async def get_map(
     at: Reader, limit: Annotated[int, Query(ge=1, le=20_000, description="items, at most")] = 2000
 ) -> Response:
     """Items in the plane, near each other if the kernel takes them for alike; up to half of them labelled ones."""
@@ -42,7 +42,7 @@ async def pool_map(
 
 
 @routes.get("/projects/{project}/ranked", response_model=schemas.RankedItems)
-async def rank(
+async def list_ranked(
     at: Reader,
     by: Annotated[
         Ranking, Query(description="unlabelled and uncertain, labelled and surprising, or disagreed on")
@@ -77,13 +77,13 @@ async def list_events(
 
 
 @routes.get("/projects/{project}/card", response_model=schemas.ModelCard)
-async def model_card(at: Reader) -> Any:
+async def get_card(at: Reader) -> Any:
     """The model card: how the model was made, by whom, how good it is, and what to be careful about."""
     return await at.as_json(schemas.ModelCard, card, at.service.database, at.project.id, at.project.view)
 
 
 @routes.get("/projects/{project}/why/{key:path}", response_model=schemas.Why)
-async def why(at: Reader, key: str) -> Any:
+async def explain_item(at: Reader, key: str) -> Any:
     """What speaks for and against the predicted class of an item, by column."""
     classes, best, mean, found = await at.do(ExplainItem(at.project, key), LATER)
     names = await at.in_thread(column_names, at.service.database, at.project.id)

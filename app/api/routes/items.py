@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import Query, Request, status
@@ -104,26 +105,21 @@ async def import_items(
     job_id = new_id()
     path = at.service.uploads / f"{job_id}.upload"
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("wb") as file:
-            async for chunk in request.stream():
-                await asyncio.to_thread(file.write, chunk)
-            await asyncio.to_thread(_sync, file)
-    except BaseException as error:
-        path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise Unavailable("the file could not be stored: there may be no room", retry_after=60) from error
-        raise
     form = None if format == "auto" else format
     wanted = Import(path, form, at.service.media, index_base, at.principal.key_id if labels else None)
     running = at.running
-    await at.in_thread(
-        at.service.jobs.start,
-        at.project.id,
-        "import",
-        lambda progress: run_import(running, wanted, progress),
-        job_id,
-    )
+    try:
+        await _store(request, path)
+        await at.in_thread(
+            at.service.jobs.start,
+            at.project.id,
+            "import",
+            lambda progress: run_import(running, wanted, progress),
+            job_id,
+        )
+    except BaseException:
+        path.unlink(missing_ok=True)  # no job will
+        raise
     return {"job": job_id}
 
 
@@ -149,6 +145,17 @@ async def cancel_job(at: Admin, job: str) -> Any:
     """Ask a job to end; what it has done so far stays."""
     await at.in_thread(at.service.jobs.cancel, at.project.id, job)
     return await at.in_thread(at.service.jobs.get, at.project.id, job)
+
+
+async def _store(request: Request, path: Path) -> None:
+    """The body as a file that is on the disk."""
+    try:
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                await asyncio.to_thread(file.write, chunk)
+            await asyncio.to_thread(_sync, file)
+    except OSError as error:
+        raise Unavailable("the file could not be stored: there may be no room", retry_after=60) from error
 
 
 def _sync(file: BinaryIO) -> None:

@@ -13,7 +13,7 @@ routes = router("keys")
 
 
 @routes.get("/me", response_model=schemas.Me)
-async def me(caller: AnyCaller) -> Any:
+async def get_me(caller: AnyCaller) -> Any:
     """Who you are by your key."""
     who = caller.principal
     return {"name": who.name, "role": who.role, "project": who.project_id}

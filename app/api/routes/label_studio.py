@@ -59,21 +59,21 @@ def tasks_limit(settings: ServiceSettings) -> int:
 
 
 @routes.get("/health", response_model=schemas.BackendHealth)
-async def health(_: At) -> Any:
+async def check_backend(_: At) -> Any:
     """Whether the backend is there; touches nothing."""
     return {}
 
 
 @routes.post("/setup", response_model=schemas.SetUpAnswer)
 @body_limit(tasks_limit)
-async def set_up(link: At, body: schemas.SetUp) -> Any:
+async def set_up_backend(link: At, body: schemas.SetUp) -> Any:
     """Check the label config: one choice between classes, of texts, pictures, or items with features."""
     return {"model_version": await run_in_threadpool(link.set_up, body.label_config, project_number(body.project))}
 
 
 @routes.post("/predict", response_model=schemas.TaskPredictions)
 @body_limit(tasks_limit)
-async def predict(link: At, body: schemas.PredictTasks) -> Any:
+async def predict_tasks(link: At, body: schemas.PredictTasks) -> Any:
     """A class for each task and how likely it is; tasks that are not known become items first."""
     if link.config is None and body.label_config is not None:
         await run_in_threadpool(link.set_up, body.label_config, project_number(body.project))
@@ -89,7 +89,7 @@ async def predict(link: At, body: schemas.PredictTasks) -> Any:
 
 @routes.post("/webhook", status_code=status.HTTP_201_CREATED, response_model=schemas.WebhookAnswer)
 @body_limit(tasks_limit)
-async def webhook(request: Request, link: At, body: schemas.Webhook) -> Any:
+async def receive_event(request: Request, link: At, body: schemas.Webhook) -> Any:
     """Something happened in Label Studio: it is kept, and learnt in the background.
 
     The answer waits for the model and for the tasks that it puts in order, but never longer than Label Studio would.
@@ -113,7 +113,7 @@ async def webhook(request: Request, link: At, body: schemas.Webhook) -> Any:
 
 
 @routes.get("/versions", response_model=schemas.Versions)
-async def versions(link: At) -> Any:
+async def list_versions(link: At) -> Any:
     """Versions of the model."""
     return {"versions": link.versions()}
 

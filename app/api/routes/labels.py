@@ -28,14 +28,14 @@ EXPORTED: dict[int | str, dict[str, Any]] = {
 
 
 @routes.post("/projects/{project}/query", response_model=schemas.Questions)
-async def ask(at: Annotator, body: schemas.Ask) -> Any:
+async def query_items(at: Annotator, body: schemas.Ask) -> Any:
     """Which items to label next; each is yours until its lease runs out."""
     answer = await at.do(AskTask(at.project, at.principal.key_id, await _ask(at, body)))
     return await with_data(at, schemas.Questions, answer)
 
 
 @routes.post("/projects/{project}/labels", status_code=status.HTTP_201_CREATED, response_model=schemas.LabelsAnswer)
-async def label(
+async def label_items(
     at: Annotator,
     body: schemas.NewLabels,
     idempotency_key: IdempotencyKey = None,
@@ -69,13 +69,13 @@ async def export_labels(
 
 
 @routes.delete("/projects/{project}/labels/{key:path}", response_model=schemas.Retracted)
-async def retract(at: Annotator, key: str) -> Any:
+async def retract_label(at: Annotator, key: str) -> Any:
     """Withdraw your label of an item; an administrator without one withdraws everybody's."""
     return await at.do(RetractTask(at.project, at.principal.key_id, key, everybody=at.principal.may("admin")))
 
 
 @routes.post("/projects/{project}/undo", response_model=schemas.Questions)
-async def undo(at: Annotator, idempotency_key: IdempotencyKey = None) -> Any:
+async def undo_answer(at: Annotator, idempotency_key: IdempotencyKey = None) -> Any:
     """Take your last answer back and get the item again; call it again to go further back."""
     once = _idempotency(idempotency_key, at, "undo") if idempotency_key else None
     task = UndoTask(project=at.project, annotator=at.principal.key_id, idempotency=once)
@@ -95,7 +95,7 @@ async def release_lease(at: Annotator, lease: str) -> None:
 
 
 @routes.get("/projects/{project}/agreement", response_model=schemas.Agreement)
-async def agreement(at: Reader) -> Any:
+async def get_agreement(at: Reader) -> Any:
     """How much people agree."""
 
     def read() -> Any:

@@ -18,20 +18,20 @@ AT_A_TIME = 100  # predictions that are written in one go
 
 
 @routes.post("/projects/{project}/train", status_code=status.HTTP_202_ACCEPTED, response_model=schemas.JobStarted)
-async def train(at: Admin, body: schemas.Train) -> Any:
+async def train_model(at: Admin, body: schemas.Train) -> Any:
     """Train in the background; people go on with the model there is."""
     return {"job": await at.in_thread(at.service.train, at.running, tune=body.tune)}
 
 
 @routes.get("/projects/{project}/model", response_model=schemas.ModelAnswer)
-async def describe_model(at: Reader) -> Any:
+async def get_model(at: Reader) -> Any:
     """Version, hyperparameters, and estimates of how good it is, with a recommendation each."""
     model = await at.do(DescribeModel(at.project, at.running.training), LATER)
     return model | {"advice": await at.in_thread(advice, at.project.view)}
 
 
 @routes.post("/projects/{project}/predict", responses={200: {"model": schemas.Predictions}})
-async def predict(at: Reader, body: schemas.PredictRows) -> Response:
+async def predict_rows(at: Reader, body: schemas.PredictRows) -> Response:
     """Predict items by their keys, or any rows of features, texts or tables."""
     if body.keys is not None:
         content = await at.in_thread(_of_items, at.project, body.keys)
@@ -42,7 +42,7 @@ async def predict(at: Reader, body: schemas.PredictRows) -> Response:
 
 
 @routes.post("/projects/{project}/predict-one", response_model=schemas.OnePrediction)
-async def predict_one(at: Reader, body: schemas.PredictOne) -> Any:
+async def predict_row(at: Reader, body: schemas.PredictOne) -> Any:
     """The class of one text or row, in the flattest form: for tools that take what a template says."""
     given = [body.text] if body.text is not None else [_given(body.features or [])]
     answer = await at.do(PredictRows(at.project, await at.in_thread(readable, at.project, given)), LATER)

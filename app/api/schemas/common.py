@@ -1,9 +1,11 @@
 """What all requests and answers share."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, WithJsonSchema
 
+from app.services.clock import rfc3339
 from app.services.plain import check_plain
 from app.services.project_settings import Known
 
@@ -26,6 +28,14 @@ Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # as databases have them; 
 
 
 Scalar = Annotated[str | bool | Whole | float, AfterValidator(check_plain)]
+
+
+# Unix seconds inside, RFC 3339 in answers.
+Time = Annotated[
+    datetime,
+    PlainSerializer(lambda time: rfc3339(time.timestamp())),
+    WithJsonSchema({"type": "string", "format": "date-time", "description": "RFC 3339, in UTC"}),
+]
 
 
 class Body(Known):

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from app.api.schemas.common import Page
+from app.api.schemas.common import Page, Time
 from app.api.schemas.items import EventAnswer, Vote
 from app.api.schemas.labels import Agreement
 from app.api.schemas.model import Advice
@@ -128,13 +128,13 @@ class CardAnnotator(BaseModel):
 
     name: str
     items: int = Field(description="that they labelled")
-    last_at: float
+    last_at: Time
 
 
 class CardTraining(BaseModel):
     """The last training."""
 
-    created_at: float
+    created_at: Time
     labels: int
     items: int
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas.common import Body, Data, Features, Key, Page, RawRow, RawText
+from app.api.schemas.common import Body, Data, Features, Key, Page, RawRow, RawText, Time
 
 
 class Item(Body):
@@ -88,7 +88,7 @@ class EventAnswer(BaseModel):
     note: str | None
     undoes: int | None
     sequence: int
-    created_at: float
+    created_at: Time
 
 
 class OwnAnswer(BaseModel):
@@ -135,8 +135,8 @@ class JobAnswer(BaseModel):
     total: int | None
     message: str | None
     result: dict[str, Any] | None
-    created_at: float
-    finished_at: float | None
+    created_at: Time
+    finished_at: Time | None
 
 
 class JobPage(Page):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.api.schemas.common import Body, Name, Page
+from app.api.schemas.common import Body, Name, Page, Time
 from app.services.plain import check_plain
 
 
@@ -27,8 +27,8 @@ class KeyAnswer(BaseModel):
     name: str
     role: Literal["admin", "annotator", "reader"]
     project: str | None
-    created_at: float
-    revoked_at: float | None
+    created_at: Time
+    revoked_at: Time | None
 
 
 class KeyCreated(KeyAnswer):

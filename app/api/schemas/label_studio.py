@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.api.schemas.common import Body
+from app.api.schemas.common import Body, Time
 from app.label_studio.protocol import AnnotationSent, Id, Named, TaskSent, Wire
 from app.services.plain import check_plain
 
@@ -27,7 +27,7 @@ class NewLink(Body):
     )
 
     address: Annotated[Text, Field(min_length=1, max_length=500)] | None = Field(
-        None, description="where Label Studio is; nothing else is ever asked for anything"
+        None, description="where Label Studio is: scheme, host and port; nothing else is ever asked for anything"
     )
     token: Annotated[Text, Field(min_length=1, max_length=2000)] | None = Field(
         None, description="a personal access token or a legacy token of somebody there; it is never shown again"
@@ -54,8 +54,8 @@ class LinkAnswer(BaseModel):
     top: int
     classes: list[str] | None = Field(description="choices of the label config, once it is known")
     pushed_version: str | None = Field(description="the version of the model that chooses the next task there")
-    pushed_at: float | None
-    synced_at: float | None
+    pushed_at: Time | None
+    synced_at: Time | None
     problem: str | None = Field(description="what went wrong last, until it goes well")
     tasks: int
     waiting_tasks: int = Field(description="that are no items yet")
@@ -64,7 +64,7 @@ class LinkAnswer(BaseModel):
     annotations: int
     waiting_annotations: int = Field(description="that are no labels yet")
     refused_annotations: int = Field(description="whose choice is no class of this project")
-    created_at: float
+    created_at: Time
 
 
 class Linked(BaseModel):

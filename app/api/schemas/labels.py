@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from app.api.schemas.common import Body, Key, Name, Scalar
+from app.api.schemas.common import Body, Key, Name, Scalar, Time
 from app.services.plain import check_plain
 from app.services.strategies import Strategy
 
@@ -38,7 +38,7 @@ class LeaseAnswer(BaseModel):
     """The item is yours until then; a heartbeat moves the end."""
 
     id: str
-    expires_at: float
+    expires_at: Time
 
 
 class Question(BaseModel):

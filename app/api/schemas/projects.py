@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.schemas.common import Body, Name, Page
+from app.api.schemas.common import Body, Name, Page, Time
 from app.services.project_settings import ProjectSettings
 
 
@@ -86,7 +86,7 @@ class ProjectAnswer(BaseModel):
     parents: dict[str, str] = Field(description="what some classes are a kind of")
     settings: ProjectSettings
     encoder: EncoderAnswer | None = Field(description="null until raw items were imported")
-    created_at: float
+    created_at: Time
 
 
 class ProjectPage(Page):

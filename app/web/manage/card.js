@@ -80,7 +80,8 @@ const isFull = (value) => isObject(value) && Object.keys(value).length > 0;
 /** Objects as pairs, objects and lists of objects as tables, all else as text. */
 function readable(value, name = "") {
   if (value === null || value === undefined) return "–";
-  if (typeof value === "number") return name.endsWith("_at") ? at(value) : Number.isInteger(value) ? count(value) : brief(value);
+  if (typeof value === "string" && name.endsWith("_at")) return at(value);
+  if (typeof value === "number") return Number.isInteger(value) ? count(value) : brief(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (!isObject(value)) return String(value);
   if (!isFull(value)) return "–";

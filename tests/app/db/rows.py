@@ -1,5 +1,7 @@
 """What tests do to a database."""
 
+from contextlib import contextmanager
+
 from sqlalchemy import func, insert, select, text
 
 from app.db import encoders
@@ -50,3 +52,12 @@ def end_ownership(database):
     """As if the server had lost its owner: only the session that holds the lock ends."""
     lock = f"locktype = 'advisory' AND objid = {OWNER_KEY & 0xFFFFFFFF}"
     return kill_sessions(database, f"pid IN (SELECT pid FROM pg_locks WHERE {lock})")
+
+
+@contextmanager
+def read_only(database):
+    """SQLite cannot write for a while, as on a disk that fell back to reading."""
+    with database.write() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+    yield
+    database._backend.writers.dispose()

@@ -3,14 +3,15 @@ import re
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import CheckConstraint, delete, inspect, select, text, update
+from sqlalchemy import CheckConstraint, delete, insert, inspect, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from app.db import encoders, jobs
+from app.db import encoders, jobs, tables
 from app.db.database import Database
+from app.db.errors import NewerRevision
 from app.db.migrate import current_revision, downgrade, is_current, migrate
 from app.db.projects import add_class, all_classes
-from app.db.tables import events, metadata, projects
+from app.db.tables import events, metadata, projects, trainings
 from tests.app.db.rows import add_encoder, add_event, add_project, count
 
 
@@ -69,7 +70,7 @@ def test_jobs_count_more_than_fits_an_older_column(database):
     with database.read() as connection:
         row = jobs.get(connection, "p", "j")
     assert (row.done, row.total) == (read, 2 * read)
-    downgrade(database, "0004")
+    downgrade(database, "0005")
     migrate(database)
     with database.read() as connection:
         assert jobs.get(connection, "p", "j").done > 0
@@ -132,6 +133,38 @@ def test_a_migration_that_fails_leaves_nothing_behind(database_url):
     with database.read() as connection:
         assert inspect(connection).get_table_names() == ["events"]
     database.close()
+
+
+PLANS = {"sqlite": "EXPLAIN QUERY PLAN ", "postgresql": "EXPLAIN "}
+
+
+@pytest.mark.parametrize("table", ["jobs", "trainings"])
+def test_jobs_and_trainings_are_found_by_their_project(database, table):
+    """Of many projects with many each, the newest of one."""
+    made = {"jobs": tables.jobs, "trainings": trainings}[table]
+    values = {"project_id": "p", "created_at": 0.0}
+    more = {"kind": "train", "state": "done"} if table == "jobs" else {}
+    more |= {} if table == "jobs" else {"at_event": 0, "at_item": 0, "parameters": {}, "report": {}}
+    with database.write() as connection:
+        for project in ("p", "q"):
+            add_project(connection, project)
+        rows = [values | more | {"id": str(n) if table == "jobs" else n} for n in range(5000)]
+        rows[0]["project_id"] = "q"
+        connection.execute(insert(made), rows)
+        if database.dialect == "postgresql":
+            connection.execute(text(f"ANALYZE {table}"))
+    with database.read() as connection:
+        query = f"SELECT * FROM {table} WHERE project_id = 'q' ORDER BY id DESC LIMIT 1"
+        plan = str(connection.execute(text(PLANS[database.dialect] + query)).all())
+    assert f"ix_{table}_project_id_id" in plan
+
+
+def test_tables_of_a_newer_version_are_left_alone(database):
+    with database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(NewerRevision, match="revision 9999, which a newer version of AskNext made"):
+        migrate(database)
+    assert current_revision(database) == "9999"
 
 
 def test_from_another_folder(database_url, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ class StandIn:
         self.predictions, self.versions, self.calls = {}, [], []
         self.backends, self.hooks, self.settings = {}, {}, {}
         self.away = self.guarded = False
+        self.status = 200  # of what it answers
 
     def annotate(self, task, annotation):
         self.said.setdefault(task["id"], {})[annotation["id"]] = annotation
@@ -94,7 +95,7 @@ def handler(one):
                     self.reply(200, content)
             else:
                 found = one.answer(self.command, self.path, json.loads(body) if body else None)
-                self.reply(404 if found is None else 200, json.dumps(found).encode())
+                self.reply(404 if found is None else one.status, json.dumps(found).encode())
 
         do_GET = do_POST = do_PATCH = do_DELETE = do  # noqa: N815
 

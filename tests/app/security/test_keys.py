@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from app.services.access import BAD_PER_MINUTE, Access
-from app.services.problems import Forbidden
+from app.services.problems import Forbidden, TooMany, Unauthorised
 from tests.app.input.calls import assert_problem, client, made, new_project
 from tests.app.live import ADMIN, Process, in_thread
 
@@ -71,6 +71,37 @@ def test_guessing_is_slowed_down(sqlite_url, tmp_path):
         assert 0 < int(refused.headers["Retry-After"]) <= 60
         assert BAD_PER_MINUTE == 20
         assert good.get("/v1/me").status_code == 200  # whoever has a key is not kept out by others' guesses
+
+
+def test_a_guess_beyond_the_limit_is_not_looked_at(sqlite_database):
+    """Not even a right one, unless it is of somebody who was here before; the time is not made longer by trying."""
+    access = Access(sqlite_database)
+    before = access.first_key("ask_" + "a" * 43)
+    Access(sqlite_database).create("late", "admin", secret="correct horse battery")
+    for n in range(BAD_PER_MINUTE):
+        with pytest.raises(Unauthorised):
+            access.authenticate(f"guess {n}", "10.0.0.1")
+    with pytest.raises(TooMany) as first:
+        access.authenticate("correct horse battery", "10.0.0.1")
+    assert 0 < first.value.retry_after <= 60
+    for _ in range(2 * BAD_PER_MINUTE):
+        with pytest.raises(TooMany) as last:
+            access.authenticate("another guess", "10.0.0.1")
+    assert last.value.retry_after <= first.value.retry_after
+    assert access.authenticate(before, "10.0.0.1").name == "admin"
+    assert access.authenticate("correct horse battery", "10.0.0.2").name == "late"
+    assert access.authenticate("correct horse battery", "10.0.0.1").name == "late"
+
+
+def test_an_ipv6_network_is_one_guesser(sqlite_database):
+    access = Access(sqlite_database)
+    for n in range(BAD_PER_MINUTE):
+        with pytest.raises(Unauthorised):
+            access.authenticate(f"guess {n}", f"2001:db8::{n:x}")
+    with pytest.raises(TooMany):
+        access.authenticate("guess", "2001:db8::ffff")
+    with pytest.raises(Unauthorised):
+        access.authenticate("guess", "2001:db8:1::1")
 
 
 @pytest.mark.parametrize("key", [ADMIN + "a", ADMIN[:-1], ADMIN.upper(), "é" * 20, "a" * 50_000, "Bearer"])
