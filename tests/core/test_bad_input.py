@@ -288,6 +288,6 @@ def test_huge_and_tiny_values_are_predicted_right(posterior):
 
 
 def test_giving_up_is_said_aloud():
-    x = continuous(30, 3)
+    x = continuous(6, 3)
     with pytest.warns(ConvergenceWarning, match="rounds"):
-        GPHIKClassifier(posterior="iterative", levels=None).fit(np.repeat(x * 1e150, 3, axis=0), np.tile([0, 1, 2], 30))
+        GPHIKClassifier(posterior="iterative", levels=None).fit(np.repeat(x * 1e150, 3, axis=0), np.tile([0, 1, 2], 6))

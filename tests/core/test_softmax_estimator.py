@@ -117,7 +117,7 @@ def test_tuning_by_cross_validation(data):
     assert softmax(tune="cv").fit(x[:3], y[:3]).parameters_["variance"] == 10.0  # too little to learn from
 
 
-@pytest.mark.parametrize(("tree", "nodes"), [(None, 3), (TREE, 4)])
+@pytest.mark.parametrize(("tree", "nodes"), [pytest.param(None, 3, marks=pytest.mark.jit), (TREE, 4)])
 def test_a_variance_for_each_class(data, tree, nodes):
     x, y, _ = data
     y = np.where(np.arange(N) % 5 == 0, "oak", y)  # so that no variance is large enough
