@@ -22,7 +22,7 @@ class _Blas:
     def __init__(self) -> None:
         self._changing = threading.Lock()
         self._libraries: list[Any] = []  # empty: BLAS decides for itself
-        self._callers = 0  # who have much to do
+        self._callers: set[object] = set()  # who have much to do
 
     def share_cores(self) -> None:
         """From now on BLAS works in one thread, except inside `threads`: for services, and for tests."""
@@ -36,16 +36,16 @@ class _Blas:
         if operations < MUCH or not self._libraries:
             yield
             return
-        self._count(1)
+        caller = object()
         try:
+            with self._changing:
+                self._callers.add(caller)
+                self._set()
             yield
-        finally:
-            self._count(-1)
-
-    def _count(self, change: int) -> None:
-        with self._changing:
-            self._callers += change
-            self._set()
+        finally:  # also of a caller who was interrupted before it was counted
+            with self._changing:
+                self._callers.discard(caller)
+                self._set()
 
     def _set(self) -> None:
         for library in self._libraries:
