@@ -14,6 +14,7 @@ from app.encoders.guess import cell_of, guess_entries
 from app.services.budgets import SAMPLE_BYTES, BoundedLines, Budgets, Check, go_on, in_portions, within
 from app.services.problems import Invalid
 from app.services.raw_items import (
+    GUESSED_BYTES,
     GUESSED_FROM,
     MOST_LABELS,
     MOST_NUMBERS,
@@ -45,7 +46,7 @@ class Lines:
         check: Check = go_on,
     ) -> None:
         self._path, self._form, self._budgets, self._check = path, form, budgets or Budgets(), check
-        first = next(in_portions(self._sized_entries(), GUESSED_FROM), [])
+        first = next(in_portions(self._sized_entries(), GUESSED_FROM, GUESSED_BYTES), [])
         rows = [entry for entry in first if not isinstance(entry, Broken)]
         try:
             guess = guess_entries([{n: v for n, v in entry.items() if not isinstance(v, dict)} for entry in rows])
