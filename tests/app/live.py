@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import httpx
@@ -64,17 +64,22 @@ def has_ended(job):
 
 
 def wait_until_ready(address, seconds=60.0):
+    said = ["nothing"]
     with httpx.Client(verify=False, trust_env=False) as http:  # no certificates are read, which is slow
 
         def is_ready():
-            with suppress(httpx.TransportError):
-                return http.get(f"{address}/health/ready").status_code == 200
-            return False
+            try:
+                answer = http.get(f"{address}/health/ready")
+            except httpx.TransportError as error:
+                said[0] = repr(error)
+                return False
+            said[0] = answer.text
+            return answer.status_code == 200
 
         try:
             eventually(is_ready, seconds=seconds)
         except AssertionError:
-            raise TimeoutError(f"{address} is not ready") from None
+            raise TimeoutError(f"{address} is not ready: {said[0]}") from None
 
 
 @dataclass
