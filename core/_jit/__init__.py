@@ -1,7 +1,8 @@
 """Every numba kernel, and nothing else: contiguous arrays in, caller-allocated arrays out.
 
 What stands in the arrays is not validated, but no kernel reads or writes outside of them, whatever it is given: it
-raises an IndexError. The checks cost next to nothing beside the memory that kernels wait for.
+raises an IndexError. Measured, a gather of one column is faster with its checks, one of ten columns some 5 % slower,
+and a scatter of two columns some 10 %.
 """
 
 from core._jit import coding, counting, factor, moments, products, routing, scores

@@ -108,7 +108,7 @@ def check_starts(starts: Indices, first: int, last: int, size: int) -> None:
 @inline
 def check_codes(codes: Codes, first: int, last: int, size: int) -> None:
     """Raise an IndexError unless the codes from first to last are below `size`."""
-    if first < last and codes[first:last].max() >= size:  # many at a time: a hundredth of what is done with them
+    if first < last and codes[first:last].max() >= size:  # many at a time
         raise IndexError(OUTSIDE)
 
 

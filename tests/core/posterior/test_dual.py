@@ -4,12 +4,20 @@ import pytest
 from core.kernels import LinearKernel, RBFKernel
 from core.linalg import DenseOperator
 from core.posterior import DualPosterior
+from tests.core.data import size, word_counts
 from tests.core.posterior.contract import PosteriorContract
 from tests.reference.dense import DenseGP, targets
 
 
 class TestDual(PosteriorContract):
     name = "dual"
+
+    def test_a_correction_takes_an_error_out_of_the_solution(self):
+        posterior = self.build(*word_counts(size(60, 15), 6, 2), 2)
+        posterior._weights = posterior._weights * 1.001
+        assert posterior.residual() > 1e-5
+        posterior._refine(posterior._correct)
+        assert posterior.residual() < 1e-8
 
 
 @pytest.mark.parametrize("kernel", [RBFKernel, LinearKernel])

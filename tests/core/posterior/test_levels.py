@@ -38,3 +38,11 @@ class TestLevels(PosteriorContract):
         query = raw_rows(x[1100:])
         assert np.abs(posterior.means(query) - fresh.means(query)).max() < 1e-8
         assert np.abs(posterior.variance(query) - fresh.variance(query)).max() < 1e-8
+
+    def test_a_correction_takes_an_error_out_of_the_solution(self):
+        posterior = self.build(*word_counts(size(60, 15), 6, 2), 2)
+        posterior._w = posterior._w * 1.001
+        posterior._predictor = None
+        assert posterior.residual() > 1e-5
+        posterior._refine(lambda: posterior._correct(posterior.operator.features()))
+        assert posterior.residual() < 1e-8
