@@ -2,7 +2,7 @@
 
 `python -m tests.benchmarks.valleys FOLDER [SEEDS [LABELS]]` reads binary_tables.npz there; labels are asked by `unc`,
 and hyperparameters found at 10, 20, 40, ... labels. A run is lost if its last search ended where the noise is more than
-a hundred times the mean of k(x, x). With --once a search starts from the last one alone.
+a hundred times the mean of k(x, x).
 """
 
 import sys
@@ -10,16 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-import core.evidence.tune as searches
 from core import OnlineLearner, Settings
-from core.linalg import Units
 
 TABLES = ("tictactoe", "german", "checkerboard")
 LOST = 100.0
 
 
 def run(x, y, seed, labels):
-    """Final accuracy on the rest of the rows, and the noise in units of the data."""
+    """Final accuracy on the rest of the rows, and the noise over the mean of k(x, x)."""
     order = np.random.default_rng(seed).permutation(len(y))
     pool, test = order[: len(y) * 2 // 3], order[len(y) * 2 // 3 :]
     learner = OnlineLearner(Settings(complement=True), [str(c) for c in np.unique(y)])
@@ -33,20 +31,13 @@ def run(x, y, seed, labels):
             retune_at *= 2
     names = np.array(learner.classes)
     operator = learner._labelled.operator
-    noise = Units.of([operator]).plain(operator.kernel, learner.noise)[1]
+    noise = learner.noise / float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
     return float(np.mean(names[learner.predict(x[test])] == y[test].astype(str))), noise
-
-
-def once(criterion, units, settings, now, free, on_step=lambda: None):
-    """Where searches began when there was one start."""
-    return [searches.Setting(*units.plain(*now), free)]
 
 
 def main(arguments):
     """All tables, a line for each run."""
-    if "--once" in arguments:
-        searches.starts = once
-    folder, *numbers = [argument for argument in arguments if not argument.startswith("--")]
+    folder, *numbers = arguments
     seeds, labels = [*map(int, numbers), *(10, 170)[len(numbers) :]]
     tables = np.load(Path(folder) / "binary_tables.npz")
     for name in TABLES:

@@ -12,7 +12,7 @@ KINDS = (
     {"kernel": "rbf"},
     {"kernel": "linear"},
     {"complement": True},
-    {"transform": "exp"},
+    {"transform": "exp", "tune": "loo"},
     {"kernel": "auto"},
 )
 
