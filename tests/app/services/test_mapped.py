@@ -23,6 +23,9 @@ class Quiet:
     def step(self):
         pass
 
+    def wait_for(self, future):
+        return future.result()
+
 
 def is_mapped(array):
     while array is not None and not isinstance(array, np.memmap):

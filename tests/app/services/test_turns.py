@@ -130,7 +130,9 @@ class Surprise(Task):
 
     def record(self, connection):
         if self.step == "record":
-            AddItems(self.running.project, rows(60, 65), 4).record(connection)
+            added = AddItems(self.running.project, rows(60, 65), 4)
+            added.prepare()
+            added.record(connection)
             answers(self.running, "Z", i8="new").record(connection)
             raise ZeroDivisionError(self.step)
 
