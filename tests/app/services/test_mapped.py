@@ -23,6 +23,9 @@ class Quiet:
     def step(self):
         pass
 
+    def check(self):
+        pass
+
     def wait_for(self, future):
         return future.result()
 
