@@ -12,7 +12,7 @@ from core.evidence.criteria import Criterion, Evaluation
 from core.kernels import Kernel
 
 WORST = 1e300
-NOISE_BOUNDS = (1e-6, 1e4)  # in units of the mean of k(x, x)
+NOISE_BOUNDS = (1e-4, 1e4)  # in units of the mean of k(x, x); with less, labels that change lose digits
 LADDER = (1.0, 1e-2, 1e-4)  # of noises that are looked at before a search
 AT = 1e-3  # of a bound, in logarithms: where the search stopped
 STEP = 0.7  # first step of a cold simplex: a factor of two

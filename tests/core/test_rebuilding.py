@@ -7,7 +7,8 @@ import pytest
 
 from core import OnlineLearner, Settings
 
-PROJECTS = 100 if os.environ.get("ASKNEXT_TORTURE") else 8
+# In the last two of the few a training finds the least noise there is, and repeated rows contradict each other.
+PROJECTS = range(100) if os.environ.get("ASKNEXT_TORTURE") else (*range(5), 59, 88)
 KINDS = (
     {"kernel": "rbf"},
     {"kernel": "linear"},
@@ -40,7 +41,7 @@ def lived(seed):
     return learner, x
 
 
-@pytest.mark.parametrize("seed", range(PROJECTS))
+@pytest.mark.parametrize("seed", PROJECTS)
 def test_a_rebuilt_project_is_the_live_one(seed):
     learner, x = lived(seed)
     rebuilt = OnlineLearner.build(learner.settings, x, learner.labelling())

@@ -47,7 +47,7 @@ def test_parameters_stay_within_their_bounds():
             return Evaluation(float(np.log(noise)), 1.0, np.zeros(3), 1.0)
 
     for search in (simplex_search, gradient_search):
-        assert search(Slope(), START).setting.noise == pytest.approx(1e-6)
+        assert search(Slope(), START).setting.noise == pytest.approx(1e-4)
 
 
 @pytest.mark.jit
@@ -72,7 +72,7 @@ def test_tuning_lowers_the_criterion_and_calibrates(posterior, criterion):
     cold = tuned.tuned_.evaluations
     more, labels = word_counts(3, 30, 3, words=25, seed=9)
     tuned.partial_fit(more, labels).tune()
-    assert tuned.tuned_.evaluations <= cold + cold / 3  # the warm search, beside the one from the settings
+    assert tuned.tuned_.evaluations <= 1.5 * cold  # the warm search, beside the one from the settings
 
 
 @pytest.mark.jit
