@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.services.budgets import PORTION_BYTES, Budgets, Check
 from app.services.problems import Invalid
-from app.services.zips import NOT_NPZ, StoredArray, open_zip
+from app.services.zips import NOT_NPZ, NPZ, StoredArray, open_zip
 
 CSR_NAMES = {"data", "indices", "indptr", "shape"}
 LONGEST_CELL = 2**16  # bytes of a key or label, which all of them take
@@ -37,7 +37,7 @@ class NpzTable:
         self._open = ExitStack()
         try:
             with plain_arrays():
-                self._archive = self._open.enter_context(open_zip(path, budgets, check))
+                self._archive = self._open.enter_context(open_zip(path, budgets, check, NPZ))
                 self._names = array_names(self._archive)
                 self._find_table()
             budgets.check_columns(self.shape[1])
@@ -147,7 +147,7 @@ def plain_arrays() -> Iterator[None]:
     try:
         yield
     except NOT_NPZ as error:
-        raise Invalid("not an npz file of plain arrays") from error
+        raise Invalid(f"not {NPZ}") from error
 
 
 def _not_csr() -> Invalid:

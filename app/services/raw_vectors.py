@@ -18,7 +18,7 @@ from app.services.item_files import Format, Row, read_portions
 from app.services.npz_tables import CSR_NAMES, array_names
 from app.services.problems import Invalid
 from app.services.raw_items import MOST_LABELS, MOST_NUMBERS, PORTION, RawItem, RawPortion, checked_item, split
-from app.services.zips import NOT_NPZ, StoredArray, open_zip
+from app.services.zips import NOT_NPZ, NPZ, StoredArray, open_zip
 
 MOST_BYTES = 50 * 2**20  # of a set
 
@@ -83,7 +83,7 @@ class Sets:
         guess = Guess("sets", "each array of the npz file is a set of vectors", ways={"sets": ()})
         self.guess = guess.read_as(kind or "sets")
         self._check = check
-        self._archive = open_zip(path, budgets or Budgets(), check)
+        self._archive = open_zip(path, budgets or Budgets(), check, NPZ)
         self._entries = [entry for entry in self._archive.infolist() if entry.filename.endswith(".npy")]
         self.total, self.labels = len(self._entries), list[str]()
 
@@ -110,7 +110,7 @@ class Sets:
                     raise Invalid(f"a set may have {MOST_BYTES} bytes")
                 return array.whole().astype(np.float64)
         except NOT_NPZ as error:
-            raise Invalid("not an npz file of plain arrays of numbers") from error
+            raise Invalid(f"not {NPZ} of numbers") from error
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
@@ -119,6 +119,6 @@ def _name(entry: zipfile.ZipInfo) -> str:
 
 def holds_sets(path: Path, budgets: Budgets | None = None, check: Check = go_on) -> bool:
     """Whether an npz file has arrays under names of their own, and not the table X or a CSR matrix."""
-    with open_zip(path, budgets or Budgets(), check) as archive:
+    with open_zip(path, budgets or Budgets(), check, NPZ) as archive:
         names = array_names(archive)
     return "X" not in names and not names >= CSR_NAMES

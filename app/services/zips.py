@@ -19,17 +19,20 @@ from app.services.problems import Invalid
 MOST_DIRECTORY = 48 * 2**20  # bytes of the list of entries, names and all
 PIECE = 1 << 20
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
+NPZ = "an npz file of plain arrays"
 NOT_NPZ = (*UNREADABLE, TypeError, SyntaxError, KeyError, MemoryError, tokenize.TokenError)
 _ENTRY = struct.Struct("<4s24xHHH12x")  # of the directory: signature, lengths of name, extra field and comment
 
 
-def open_zip(path: Path, budgets: Budgets, check: Check) -> zipfile.ZipFile:
+def open_zip(
+    path: Path, budgets: Budgets, check: Check, expected: str = "a zip file that can be read"
+) -> zipfile.ZipFile:
     """An archive whose directory fits into memory and whose entries do not expand too much."""
     try:
         _check_directory(path, budgets, check)
         archive = zipfile.ZipFile(path)
     except UNREADABLE as error:
-        raise Invalid("not a zip file that can be read") from error
+        raise Invalid(f"not {expected}") from error
     try:
         budgets.check_expanded(sum(entry.file_size for entry in archive.infolist()), path.stat().st_size)
     except Invalid:

@@ -339,7 +339,7 @@ def test_a_training_that_was_cancelled_while_it_waited_leaves_room_for_the_next(
         site.service.jobs.start(project, "other", lambda progress: {"waited": go_on.wait(20)})
     job = client.train(project)
     assert client.train(project) == job
-    assert client.cancel_job(project, job).state == "queued"
+    assert client.cancel_job(project, job).state == "cancelled"
     go_on.set()
     with pytest.raises(AskNextError, match="is cancelled"):
         client.wait_for_job(project, job)

@@ -193,6 +193,7 @@ CLASSIFIER_CASES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("name", "change"), CLASSIFIER_CASES)
 def test_classifiers(name, change):
     check_cut_off(partial(classifier_of, CLASSIFIERS[name]), CLASSIFIER_CHANGES[change], classifier_facts)
