@@ -32,7 +32,7 @@ class Progress:
     """What a job tells of itself; telling it is also where it ends when it is cancelled."""
 
     def __init__(self, database: Database, job_id: str) -> None:
-        self._database, self._job_id = database, job_id
+        self._database, self.job_id = database, job_id
         self._cancelled = threading.Event()
         self._told_at = 0.0
         self._steps = 0
@@ -41,9 +41,14 @@ class Progress:
         """End at the next step."""
         self._cancelled.set()
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody wants it any more."""
+        return self._cancelled.is_set()
+
     def check(self) -> None:
         """Raise Cancelled if nobody wants it any more; costs next to nothing."""
-        if self._cancelled.is_set():
+        if self.is_cancelled:
             raise Cancelled
 
     def wait_for(self, future: Future[Any]) -> Any:
@@ -74,7 +79,7 @@ class Progress:
             self._told_at = time.monotonic()
             # A note is not worth the work: the next one may be written again.
             with suppress(DatabaseUnavailable), self._database.write() as connection:
-                jobs.change(connection, self._job_id, done=done, total=total, message=message)
+                jobs.change(connection, self.job_id, done=done, total=total, message=message)
 
 
 Work = Callable[[Progress], dict[str, Any]]
@@ -106,6 +111,11 @@ class JobRunner:
         self._queue.put((job_id, work))
         return job_id
 
+    def is_wanted(self, job_id: str) -> bool:
+        """Whether a job waits or runs, and was not cancelled."""
+        progress = self._progress.get(job_id)
+        return progress is not None and not progress.is_cancelled
+
     def get(self, project_id: str, job_id: str) -> dict[str, Any]:
         """How far a job is."""
         with self._database.read() as connection:
@@ -126,9 +136,7 @@ class JobRunner:
         if progress is None:
             raise Conflict("the job has ended already")
         progress.cancel()
-        with (
-            self._database.write() as connection
-        ):  # one that waits for a thread will do no more than let go what it holds
+        with self._database.write() as connection:  # one that waits for a thread will only let go what it holds
             jobs.cancel_queued(connection, job_id, now())
 
     def stop(self) -> None:
@@ -154,8 +162,9 @@ class JobRunner:
     def _do(self, job_id: str, work: Work) -> None:
         outcome: dict[str, Any]
         try:
-            with suppress(DatabaseUnavailable), self._database.write() as connection:
-                jobs.change(connection, job_id, state="running")
+            if not self._progress[job_id].is_cancelled:
+                with suppress(DatabaseUnavailable), self._database.write() as connection:
+                    jobs.change(connection, job_id, state="running")
             # Whatever happens, the work is begun: what it holds it lets go itself, also when it was cancelled before.
             outcome = {"state": "done", "result": work(self._progress[job_id]), "message": None}
         except Cancelled:

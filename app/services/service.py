@@ -235,7 +235,7 @@ class Service:
     def train(self, running: Running, *, tune: bool, wanted: bool = True) -> str | None:
         """A training job; one at a time for each project. Without being `wanted`, not too soon after one failed."""
         with running.lock:
-            if running.training is not None or self.stopping.is_set():
+            if self.stopping.is_set() or (running.training is not None and self.jobs.is_wanted(running.training)):
                 return running.training
             too_soon = time.monotonic() < running.failed_at + TRY_AGAIN
             if not wanted and (too_soon or not training.is_due(running.project)):
@@ -244,7 +244,7 @@ class Service:
             return running.training
 
     def _training(self, running: Running, tune: bool) -> Work:
-        def work(progress: Any) -> dict[str, Any]:
+        def work(progress: Progress) -> dict[str, Any]:
             try:
                 return running.train(progress, tune=tune)
             except BaseException:
@@ -252,7 +252,8 @@ class Service:
                 raise
             finally:
                 with running.lock:  # not before train() has written it down
-                    running.training = None
+                    if running.training == progress.job_id:  # else it was cancelled while it waited
+                        running.training = None
 
         return work
 
