@@ -1,3 +1,5 @@
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -76,8 +78,9 @@ def test_tuning_lowers_the_criterion_and_calibrates(posterior, criterion):
 
 
 @pytest.mark.jit
-def test_the_bound_tunes_an_iterative_posterior_and_loo_takes_a_sample():
-    x, y = word_counts(2500, 40, 3, words=25)
+def test_the_bound_tunes_an_iterative_posterior_and_loo_takes_a_sample(monkeypatch):
+    monkeypatch.setattr(import_module("core.evidence.tune"), "SAMPLE_ROWS", 500)
+    x, y = word_counts(700, 40, 3, words=25)
     for criterion in ("bound", "loo"):
         model = GPHIKClassifier(posterior="iterative", noise=2.0, tune=criterion).fit(x, y)
         assert model.tuned_.evaluations > 3
