@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Self
+from weakref import ref
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -31,29 +32,23 @@ def grown(buffer: Floats, n: int, more: int = 1) -> Floats:
 
 
 class Sheet:
-    """A buffer that several factors may have. When the last of them is gone, the next change may write to it.
+    """A buffer that several factors may have. The sheet that it was made of is written to again, once nobody has it.
 
     New memory would have to be cleared at each change, which takes as long as the change itself.
     """
 
-    def __init__(self, buffer: Floats, spare: list[Floats] | None = None) -> None:
+    def __init__(self, buffer: Floats, before: "Sheet | None" = None) -> None:
         self.buffer = buffer
-        self._spare: list[Floats] = [] if spare is None else spare  # one buffer, or none
+        self._before = None if before is None else (ref(before), before.buffer)
 
-    def __del__(self) -> None:
-        self._spare[:] = [self.buffer]
-
-    def __reduce__(self) -> tuple[type["Sheet"], tuple[Floats]]:
+    def __reduce__(self) -> "tuple[type[Sheet], tuple[Floats]]":
         return Sheet, (self.buffer,)
 
     def another(self) -> "Sheet":
         """One of the same size that nobody has, with anything in it."""
-        try:
-            buffer = self._spare.pop()
-        except IndexError:
-            buffer = self.buffer
-        fits = buffer is not self.buffer and buffer.shape == self.buffer.shape
-        return Sheet(buffer if fits else np.zeros(self.buffer.shape, order="F"), self._spare)
+        before, self._before = self._before, None  # nobody else gets it
+        free = before is not None and before[0]() is None
+        return Sheet(before[1] if before and free else np.zeros(self.buffer.shape, order="F"), self)
 
 
 class Factor(Drafted):

@@ -146,3 +146,16 @@ def test_a_factor_is_pickled_without_what_it_wrote_over():
         factor = factor.draft()
         factor.update(np.ones(50))
     assert len(pickle.dumps(factor)) < 1.2 * size
+
+
+def test_two_drafts_of_one_factor():
+    a, v = spd(6), np.arange(6.0)
+    factor = factor_of(a).draft()
+    for _ in range(2):  # there is a sheet that nobody has
+        factor = factor.draft()
+        factor.update(v)
+    first, second = factor.draft(), factor.draft()
+    first.update(v)
+    assert second.downdate(v)
+    for other, count in ((factor, 2), (first, 3), (second, 1)):
+        assert matches(other, a + count * np.outer(v, v))
