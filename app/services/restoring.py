@@ -85,6 +85,9 @@ def last_training(project: Project) -> Any:
 def parameters_of(stored: dict[str, Any]) -> Parameters:
     """From what `stored_parameters` gave."""
     theta = stored["theta"]
+    exp = stored["kernel"] == "hik-exp" or stored["model"].get("transform") == "exp"
+    if theta is not None and exp and "warnings" not in stored:  # a training from before values had a unit
+        theta = [theta[0], 1.0, *theta[1:]]
     found = Parameters(
         stored["kernel"],
         stored["decided_at"],

@@ -1,16 +1,34 @@
-"""Changing a Cholesky factor in place: lower triangle of the leading n x n part of a column-major buffer."""
+"""Changing a Cholesky factor: lower triangle of the leading n x n part of a column-major buffer.
+
+Rank-one changes take the factor from `source` to `factor` if `apart`, or else change it in place. A column is changed
+as soon as it is copied, which costs no further pass over the memory.
+"""
 
 import numpy as np
+from numba import types
 
-from core._jit.compile import INDEX, MATRIX, VECTOR, check_slice, kernel
+from core._jit.compile import INDEX, MATRIX, VECTOR, check_slice, inline, kernel
 from core._types import Floats
 
 
-@kernel((MATRIX, INDEX, VECTOR, INDEX))
-def update(factor: Floats, n: int, v: Floats, first: int) -> None:
+@inline
+def copy_columns(source: Floats, factor: Floats, n: int, first: int, last: int) -> None:
+    """Columns first to last."""
+    for j in range(first, last):
+        for i in range(j, n):
+            factor[i, j] = source[i, j]
+
+
+@kernel((MATRIX, MATRIX, types.boolean, INDEX, VECTOR, INDEX))
+def update(source: Floats, factor: Floats, apart: bool, n: int, v: Floats, first: int) -> None:
     """L L^T + v v^T by Givens rotations; v (zero before `first`) is destroyed."""
     check_slice(first, n, min(factor.shape[0], factor.shape[1], v.size))
+    check_slice(0, n, min(source.shape))
+    if apart:
+        copy_columns(source, factor, n, 0, first)
     for j in range(first, n):
+        if apart:
+            copy_columns(source, factor, n, j, j + 1)
         x = v[j]
         if x != 0.0:
             diagonal = factor[j, j]
@@ -24,11 +42,16 @@ def update(factor: Floats, n: int, v: Floats, first: int) -> None:
                 factor[i, j] = rotated
 
 
-@kernel((MATRIX, INDEX, VECTOR, INDEX))
-def downdate(factor: Floats, n: int, v: Floats, first: int) -> int:
+@kernel((MATRIX, MATRIX, types.boolean, INDEX, VECTOR, INDEX))
+def downdate(source: Floats, factor: Floats, apart: bool, n: int, v: Floats, first: int) -> int:
     """L L^T - v v^T by hyperbolic rotations; v is destroyed. Returns n, or the column where it is not positive."""
     check_slice(first, n, min(factor.shape[0], factor.shape[1], v.size))
+    check_slice(0, n, min(source.shape))
+    if apart:
+        copy_columns(source, factor, n, 0, first)
     for j in range(first, n):
+        if apart:
+            copy_columns(source, factor, n, j, j + 1)
         x = v[j]
         if x != 0.0:
             diagonal = factor[j, j]

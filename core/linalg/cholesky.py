@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Self
+from weakref import ref
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -30,6 +31,26 @@ def grown(buffer: Floats, n: int, more: int = 1) -> Floats:
     return larger
 
 
+class Sheet:
+    """A buffer that several factors may have. The sheet that it was made of is written to again, once nobody has it.
+
+    New memory would have to be cleared at each change, which takes as long as the change itself.
+    """
+
+    def __init__(self, buffer: Floats, before: "Sheet | None" = None) -> None:
+        self.buffer = buffer
+        self._before = None if before is None else (ref(before), before.buffer)
+
+    def __reduce__(self) -> "tuple[type[Sheet], tuple[Floats]]":
+        return Sheet, (self.buffer,)
+
+    def another(self) -> "Sheet":
+        """One of the same size that nobody has, with anything in it."""
+        before, self._before = self._before, None  # nobody else gets it
+        free = before is not None and before[0]() is None
+        return Sheet(before[1] if before and free else np.zeros(self.buffer.shape, order="F"), self)
+
+
 class Factor(Drafted):
     """L with L L^T = A, in the leading n x n part of a buffer with room for more.
 
@@ -43,7 +64,7 @@ class Factor(Drafted):
 
     def __init__(self, n: int, fill: Callable[[Floats], object]) -> None:
         self.n = n
-        self._buffer = with_room(n)
+        self._sheet = Sheet(with_room(n))
         self._shared = False  # with a draft, or with what this is a draft of
         diagonal = np.einsum("ii->i", self._buffer)[:n]
         for self.jitter in JITTERS:
@@ -60,6 +81,10 @@ class Factor(Drafted):
         """A twin (see core.drafts)."""
         self._shared = True
         return super().draft()
+
+    @property
+    def _buffer(self) -> Floats:
+        return self._sheet.buffer
 
     def half_solve(self, b: Floats, *, overwrite: bool = False) -> Floats:
         """L^-1 b, n x columns; in the place of b, if that is allowed and b is column-major."""
@@ -106,7 +131,8 @@ class Factor(Drafted):
         if not (np.diagonal(factor) ** 2 > 1e-12 * np.diagonal(corner)).all():
             return False
         buffer = grown(self._buffer, self.n, k)
-        self._buffer, self._shared = buffer, self._shared and buffer is self._buffer
+        if buffer is not self._buffer:
+            self._sheet, self._shared = Sheet(buffer), False
         self._buffer[self.n : self.n + k, : self.n] = halves.T
         self._buffer[self.n : self.n + k, self.n : self.n + k] = factor
         self.n += k
@@ -117,19 +143,19 @@ class Factor(Drafted):
         self._own()
         below = np.zeros(self.n)
         below[j + 1 :] = self._buffer[j + 1 : self.n, j]
-        kernels.update(self._buffer, self.n, below, j + 1)
+        kernels.update(self._buffer, self._buffer, False, self.n, below, j + 1)
         kernels.close_gap(self._buffer, self.n, j)
         self.n -= 1
 
     def update(self, v: Floats) -> None:
         """A + v v^T."""
-        self._own()
-        kernels.update(self._buffer, self.n, v.copy(), _first(v))
+        source, apart = self._apart()
+        kernels.update(source, self._buffer, apart, self.n, v.copy(), _first(v))
 
     def downdate(self, v: Floats) -> bool:
         """A - v v^T. False if rounding made it indefinite: the factor is then useless and must be built again."""
-        self._own()
-        return bool(kernels.downdate(self._buffer, self.n, v.copy(), _first(v)) == self.n)
+        source, apart = self._apart()
+        return bool(kernels.downdate(source, self._buffer, apart, self.n, v.copy(), _first(v)) == self.n)
 
     def scale_row(self, j: int, share: float) -> None:
         """Multiply row and column j of A by `share` (its corner by the square)."""
@@ -139,7 +165,14 @@ class Factor(Drafted):
     def _own(self) -> None:
         """Before entries change: a buffer that no other factor has. (New rows come behind those that others know.)"""
         if self._shared:
-            self._buffer, self._shared = self._buffer.copy(order="F"), False
+            self._sheet, self._shared = Sheet(self._buffer.copy(order="F")), False
+
+    def _apart(self) -> tuple[Floats, bool]:
+        """The same for a rank-one change: the buffer to take the entries from, and whether it is another."""
+        source, apart = self._buffer, self._shared
+        if apart:
+            self._sheet, self._shared = self._sheet.another(), False
+        return source, apart
 
 
 def _first(v: Floats) -> int:

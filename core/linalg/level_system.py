@@ -11,6 +11,7 @@ from core.drafts import Drafted
 from core.linalg.cholesky import Factor, grown
 
 REFRESH = 1000  # changes after which the factor is built anew, so that rounding does not add up
+PENDING = 64  # rows that need not be counted until the factor is built anew: others may have the same counts
 
 
 class LevelSystem(Drafted):
@@ -23,6 +24,7 @@ class LevelSystem(Drafted):
     def __init__(self, counts: Floats, root_gap: Floats) -> None:
         self._counts = counts
         self._shared = False  # the counts, with a draft or with what this is a draft of
+        self._pending: tuple[tuple[Indices, float], ...] = ()  # members and weight of rows that are not counted yet
         self.root_gap = root_gap
         self._factor: Factor | None = None
         self._changes = 0
@@ -43,6 +45,7 @@ class LevelSystem(Drafted):
     def factor(self) -> Factor:
         """Cholesky factor of A, built from the counts if there is none."""
         if self._factor is None:
+            self._count()
             self._factor = Factor(self.size, self._fill)
             self._changes = 0
         return self._factor
@@ -60,9 +63,9 @@ class LevelSystem(Drafted):
 
     def add(self, members: Indices, weight: float) -> None:
         """Add a row that has these features (or take it away, with a negative weight)."""
-        if self._shared:
-            self._counts, self._shared = self._counts.copy(order="F"), False
-        counting.add_to_pairs(self._counts, np.sort(members), weight)
+        self._pending = (*self._pending, (np.sort(members), weight))
+        if self._factor is None or len(self._pending) > PENDING:
+            self._count()
         if self._factor is not None:
             v = np.zeros(self.size)
             v[members] = self.root_gap[members] * np.sqrt(abs(weight))
@@ -77,7 +80,8 @@ class LevelSystem(Drafted):
 
     def split(self, feature: int, lower_gap: float, upper_gap: float) -> None:
         """A level below this feature's: the new feature gets the lower part of the gap, the old one keeps the rest."""
-        counts = np.append(self._row(feature), self._counts[feature, feature])
+        row = self._row(feature)
+        counts = np.append(row, row[feature])
         if self._factor is not None:
             angle = np.arctan2(np.sqrt(lower_gap), np.sqrt(upper_gap))
             self._factor.scale_row(feature, np.cos(angle))
@@ -101,7 +105,21 @@ class LevelSystem(Drafted):
         self.root_gap = np.append(self.root_gap, root_gap)
 
     def _row(self, feature: int) -> Floats:
-        return np.concatenate([self._counts[feature, :feature], self._counts[feature : self.size, feature]])
+        """Counts of a feature with every feature."""
+        row = np.concatenate([self._counts[feature, :feature], self._counts[feature : self.size, feature]])
+        for members, weight in self._pending:
+            if feature in members:
+                row[members] += weight
+        return row
+
+    def _count(self) -> None:
+        """The rows that wait for it, in counts that nobody else has."""
+        if self._pending:
+            counts = self._counts.copy(order="F") if self._shared else self._counts
+            self._shared, self._counts = False, counts
+            for members, weight in self._pending:
+                counting.add_to_pairs(counts, members, weight)
+            self._pending = ()
 
     def _fill(self, out: Floats) -> None:
         over_balanced(

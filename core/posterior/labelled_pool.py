@@ -153,7 +153,7 @@ class LabelledPool(Drafted):
             self.pool.forget(self.model.posterior, index)
         self.model.remove(np.array([index]))
         del self.learnt[index]
-        if self.model.balance or not max(self.residual(), self._drift(item)) <= MOST_DRIFT:
+        if self.model.balance or not (self.residual() <= MOST_DRIFT and self._drift(item) <= MOST_DRIFT):
             self.refresh()
 
     @all_or_nothing

@@ -8,7 +8,6 @@ own. It follows the rows as they come and go.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -22,7 +21,10 @@ DEPENDENT = 1e-10  # share of the largest below which a direction is the sum of 
 
 
 class Subspace(Drafted):
-    """Up to ROOM directions p and products K p, n x C each."""
+    """Up to ROOM directions p and products K p, n x C each.
+
+    More directions and more rows are written where a twin (see core.drafts) has none; all other changes go elsewhere.
+    """
 
     def __init__(self, n: int, n_classes: int) -> None:
         self.shape = n, n_classes
@@ -31,12 +33,6 @@ class Subspace(Drafted):
             self.room = 0
         self._pairs = np.empty((2, self.room, _spacious(self._size)))
         self._filled = 0
-
-    def draft(self) -> Self:
-        twin = super().draft()
-        twin._pairs = np.empty_like(self._pairs)
-        twin.p[:], twin.kp[:] = self.p, self.kp
-        return twin
 
     def __len__(self) -> int:
         return self._filled
@@ -69,7 +65,7 @@ class Subspace(Drafted):
     def mix(self, weights: Floats) -> None:
         """Take sums of the directions in their place; one a column of the weights."""
         p, kp = weights.T @ self.p, weights.T @ self.kp
-        self._filled = len(p)
+        self._filled, self._pairs = len(p), np.empty_like(self._pairs)
         self.p[:], self.kp[:] = p, kp
 
     def grow(self, kp: Floats) -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -400,3 +402,14 @@ def test_what_is_read_cannot_be_written(settings):
     learner.moments_of(np.arange(3))[0][:] = 7.0
     assert np.array_equal(learner.publish().labels, before.labels)
     assert np.array_equal(learner.mean, before.mean)
+
+
+def test_a_pool_that_is_no_number_is_computed_anew_when_a_label_is_taken_back():
+    learner = OnlineLearner(Settings(posterior="dual"))
+    learner.add_items(np.random.default_rng(0).random((12, 3)))
+    learner.label_many({0: "a", 1: "b", 2: "a"})
+    labelled = learner._labelled
+    part = labelled.pool.parts.part
+    labelled.pool.parts = replace(labelled.pool.parts, part=replace(part, mean=part.mean * np.nan))
+    learner.retract(2)
+    assert np.isfinite(learner.mean).all()

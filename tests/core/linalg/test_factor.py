@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -108,3 +110,52 @@ def test_changes_by_whole_numbers():
 def test_the_inverse_is_whole():
     a = spd(150)  # several tiles of the kernel that mirrors it
     assert np.allclose(factor_of(a).inverse() @ a, np.eye(150))
+
+
+@given(st.lists(st.sampled_from(["append", "delete", "update", "downdate"]), min_size=1, max_size=8), st.data())
+def test_drafts_know_nothing_of_each_other(steps, data):
+    """Whoever keeps a factor keeps it, and what nobody keeps may be written over."""
+    rng, a = np.random.default_rng(3), spd(6)
+    factor, kept = factor_of(a), []
+    for step in steps:
+        if data.draw(st.booleans()):
+            kept.append((factor, a))
+        factor = factor.draft()
+        if step == "append":
+            column = rng.normal(size=len(a))
+            a = np.block([[a, column[:, None]], [column[None], np.array([[40.0]])]])
+            factor.append(column[:, None], np.array([[40.0]]))
+        elif step == "delete" and len(a):
+            a = a[1:, 1:]
+            factor.delete(0)
+        elif len(a):
+            v, sign = rng.normal(size=len(a)) * (rng.random(len(a)) < 0.6), 1.0 if step == "update" else -0.01
+            a = a + sign * np.outer(v, v)
+            if sign > 0:
+                factor.update(v)
+            else:
+                factor.downdate(np.sqrt(-sign) * v)
+    for other, b in [*kept, (factor, a)]:
+        assert matches(other, b)
+
+
+def test_a_factor_is_pickled_without_what_it_wrote_over():
+    factor = factor_of(spd(50))
+    size = len(pickle.dumps(factor))
+    for _ in range(2):
+        factor = factor.draft()
+        factor.update(np.ones(50))
+    assert len(pickle.dumps(factor)) < 1.2 * size
+
+
+def test_two_drafts_of_one_factor():
+    a, v = spd(6), np.arange(6.0)
+    factor = factor_of(a).draft()
+    for _ in range(2):  # there is a sheet that nobody has
+        factor = factor.draft()
+        factor.update(v)
+    first, second = factor.draft(), factor.draft()
+    first.update(v)
+    assert second.downdate(v)
+    for other, count in ((factor, 2), (first, 3), (second, 1)):
+        assert matches(other, a + count * np.outer(v, v))

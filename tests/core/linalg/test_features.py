@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -110,3 +112,52 @@ def test_several_threads_count_what_one_does(monkeypatch):
         found.append((np.tril(features.counts(weights)), features.quadratics(table + table.T)))
     for one, several in zip(*found, strict=True):
         assert np.allclose(one, several, atol=1e-12)
+
+
+def random_system(n_rows, size, seed=0):
+    held = (np.random.default_rng(seed).random((n_rows, size)) < 0.5) * 1.0
+    counts = np.zeros((size + 32, size + 32), order="F")
+    counts[:size, :size] = held.T @ held
+    return LevelSystem(counts, np.ones(size)), held
+
+
+def test_rows_that_wait_are_counted_in_time():
+    """In a new factor, in features that are split, and when there are many."""
+    system, held = random_system(5, 4)
+    system.solve(np.eye(4))
+    rng = np.random.default_rng(1)
+    for i in range(150):
+        row = (rng.random(held.shape[1]) < 0.5) * 1.0
+        system = system.draft()
+        system.add(np.flatnonzero(row), 1.0)
+        held = np.vstack([held, row])
+        if i % 60 == 30:
+            system.split(1, 0.5 * system.root_gap[1] ** 2, 0.5 * system.root_gap[1] ** 2)
+            held = np.hstack([held, held[:, 1:2]])
+        features = held * system.root_gap
+        inverse = np.linalg.inv(np.eye(held.shape[1]) + features.T @ features)
+        assert np.allclose(system.solve(np.eye(len(inverse))), inverse)
+        fresh = system.draft()
+        fresh.expect(1000)
+        assert np.allclose(fresh.solve(np.eye(len(inverse))), inverse)
+
+
+def test_a_row_takes_no_memory_for_another_system():
+    """Counts and factor are not copied whenever a row comes in a draft."""
+    size = 500
+    system, _ = random_system(20, size)
+    system.solve(np.ones((size, 1)))
+
+    def add(system):
+        system = system.draft()
+        system.add(np.arange(10), 1.0)
+        return system
+
+    for _ in range(2):  # the first change takes the second sheet
+        system = add(system)
+    tracemalloc.start()
+    for _ in range(5):
+        system = add(system)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * size**2 / 2

@@ -209,3 +209,19 @@ def test_many_labels_at_inner_nodes_do_not_make_it_creep(kind):
     found = fit(JointKernel(op, Prior.shared(tree, op.kernel, 30.0)), Targets.of(labels, tree))
     assert found.converged
     assert found.steps < 60
+
+
+def test_a_draft_of_a_subspace_costs_nothing_and_changes_nothing():
+    rng = np.random.default_rng(0)
+    past = Subspace(5, 2)
+    for _ in range(4):
+        past.keep(rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), 1.0)
+    p, kp = past.p.copy(), past.kp.copy()
+    twin = past.draft()
+    assert np.shares_memory(twin.p, past.p)
+    twin.keep(np.ones((5, 2)), np.ones((5, 2)), 1.0)
+    twin.grow(np.ones((5, 1, 2)))
+    twin.mix(np.ones((5, 2)))
+    twin.shrink(np.array([0]), lambda part: np.zeros((6, 2)))
+    assert np.array_equal(past.p, p)
+    assert np.array_equal(past.kp, kp)
