@@ -126,9 +126,8 @@ class JobRunner:
         if progress is None:
             raise Conflict("the job has ended already")
         progress.cancel()
-        with (
-            self._database.write() as connection
-        ):  # one that waits for a thread will do no more than let go what it holds
+        with self._database.write() as connection:
+            # One that waits for a thread will do no more than let go what it holds.
             jobs.cancel_queued(connection, job_id, now())
 
     def stop(self) -> None:
@@ -155,7 +154,7 @@ class JobRunner:
         outcome: dict[str, Any]
         try:
             with suppress(DatabaseUnavailable), self._database.write() as connection:
-                jobs.change(connection, job_id, state="running")
+                jobs.begin(connection, job_id)
             # Whatever happens, the work is begun: what it holds it lets go itself, also when it was cancelled before.
             outcome = {"state": "done", "result": work(self._progress[job_id]), "message": None}
         except Cancelled:
