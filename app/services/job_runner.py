@@ -41,6 +41,11 @@ class Progress:
         """End at the next step."""
         self._cancelled.set()
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody wants it any more."""
+        return self._cancelled.is_set()
+
     def check(self) -> None:
         """Raise Cancelled if nobody wants it any more; costs next to nothing."""
         if self._cancelled.is_set():
@@ -96,6 +101,11 @@ class JobRunner:
     def unfinished(self) -> list[str]:
         """Jobs of this process that have not ended."""
         return list(self._progress)
+
+    def is_cancelled(self, job_id: str) -> bool:
+        """Whether a job was told to end, and has not yet."""
+        progress = self._progress.get(job_id)
+        return progress is not None and progress.is_cancelled
 
     def start(self, project_id: str, kind: str, work: Work, job_id: str | None = None) -> str:
         """Queue work; returns the job's id."""

@@ -19,6 +19,7 @@ from app.services import training
 from app.services.access import Access
 from app.services.budgets import Budgets
 from app.services.clock import now
+from app.services.ids import new_id
 from app.services.job_runner import JobRunner, Progress, Work
 from app.services.mapped import LargeArrays
 from app.services.media import Media
@@ -253,15 +254,18 @@ class Service:
     def train(self, running: Running, *, tune: bool, wanted: bool = True) -> str | None:
         """A training job; one at a time for each project. Without being `wanted`, not too soon after one failed."""
         with running.lock:
-            if running.training is not None or self.stopping.is_set():
+            goes_on = running.training is not None and not self.jobs.is_cancelled(running.training)
+            if goes_on or self.stopping.is_set():
                 return running.training
             too_soon = time.monotonic() < running.failed_at + TRY_AGAIN
             if not wanted and (too_soon or not training.is_due(running.project)):
                 return None
-            running.training = self.jobs.start(running.project.id, "train", self._training(running, tune))
+            job_id = new_id()
+            work = self._training(running, tune, job_id)
+            running.training = self.jobs.start(running.project.id, "train", work, job_id)
             return running.training
 
-    def _training(self, running: Running, tune: bool) -> Work:
+    def _training(self, running: Running, tune: bool, job_id: str) -> Work:
         def work(progress: Any) -> dict[str, Any]:
             try:
                 return running.train(progress, tune=tune)
@@ -270,7 +274,8 @@ class Service:
                 raise
             finally:
                 with running.lock:  # not before train() has written it down
-                    running.training = None
+                    if running.training == job_id:  # none has followed one that was cancelled
+                        running.training = None
 
         return work
 

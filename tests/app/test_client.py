@@ -339,11 +339,13 @@ def test_a_training_that_was_cancelled_while_it_waited_leaves_room_for_the_next(
         site.service.jobs.start(project, "other", lambda progress: {"waited": go_on.wait(20)})
     job = client.train(project)
     assert client.train(project) == job
-    assert client.cancel_job(project, job).state == "queued"
-    go_on.set()
+    assert client.cancel_job(project, job).state == "cancelled"
     with pytest.raises(AskNextError, match="is cancelled"):
         client.wait_for_job(project, job)
-    assert client.wait_for_job(project, client.train(project)).id != job
+    other = client.train(project)
+    assert client.train(project) == other != job
+    go_on.set()
+    assert client.wait_for_job(project, other).state == "done"
 
 
 def test_patience_has_an_end(address, pauses):
