@@ -21,7 +21,8 @@ class Connection(HttpToolsProtocol):
         super().__init__(*args, **options)
         self._waiting: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
-        self._header_bytes: int | None = None  # of a request whose headers are not complete
+        self._header_bytes: int | None = None  # of headers that are not complete, before a body or behind its chunks
+        self._just_begun = False  # with the piece that is being read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody is there, who should say something."""
@@ -37,22 +38,37 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Something was said; saying it byte by byte does not make the time longer."""
+        self._just_begun = False
         super().data_received(data)
-        if self._header_bytes is not None:
+        if self._header_bytes is not None and not self._just_begun:  # others may have come behind a large body
             self._header_bytes += len(data)
             if self._header_bytes > MOST_HEADERS:
-                self.send_400_response(f"The headers may have {MOST_HEADERS} bytes.")
+                self._refuse_headers()
         self._watch()
 
     def on_message_begin(self) -> None:
         """A request begins."""
-        self._header_bytes = 0
+        self._header_bytes, self._just_begun = 0, True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """What follows is the body, which the application counts and times."""
         self._header_bytes = None
         super().on_headers_complete()
+
+    def on_chunk_header(self) -> None:
+        """A chunk of a body begins, or what follows the last one: headers again."""
+        self._header_bytes, self._just_begun = 0, True
+
+    def on_body(self, body: bytes) -> None:
+        """It was a chunk."""
+        self._header_bytes = None
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Nothing follows."""
+        self._header_bytes = None
+        super().on_message_complete()
 
     def timeout_keep_alive_handler(self) -> None:
         """Close; what is left of an answer is not waited for for ever."""
@@ -79,6 +95,12 @@ class Connection(HttpToolsProtocol):
         elif not is_idle and self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+    def _refuse_headers(self) -> None:
+        if self.cycle is None:
+            self.send_400_response(f"The headers may have {MOST_HEADERS} bytes.")
+        else:  # nothing is put into the answer to another request
+            self.transport.abort()
 
     def _give_up(self) -> None:
         self._waiting = None

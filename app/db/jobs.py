@@ -20,6 +20,12 @@ def change(connection: Connection, job_id: str, **values: Any) -> None:
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
 
 
+def begin(connection: Connection, job_id: str) -> None:
+    """The turn of a job has come; one that has ended before stays so."""
+    query = update(jobs).where(jobs.c.id == job_id, jobs.c.state == "queued")
+    connection.execute(query.values(state="running"))
+
+
 def cancel_queued(connection: Connection, job_id: str, now: float) -> None:
     """End a job that has not begun."""
     query = update(jobs).where(jobs.c.id == job_id, jobs.c.state == "queued")

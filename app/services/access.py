@@ -7,7 +7,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, ip_address, ip_network
 from math import ceil
 from typing import Any, Literal
 
@@ -162,16 +162,20 @@ def _trim(known: OrderedDict[Any, Any]) -> None:
 
 
 def network_of(address: str) -> str:
-    """Whose address it is: with IPv6 everybody has a whole network.
+    """Whose address it is: with IPv6 everybody has a whole network, but for IPv4 addresses that are written so.
 
     >>> network_of("10.0.0.7"), network_of("2001:db8::1") == network_of("2001:db8::2")
     ('10.0.0.7', True)
+    >>> network_of("::ffff:10.0.0.7")
+    '10.0.0.7'
     """
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return address if parsed.version == 4 else str(ip_network((parsed, 64), strict=False))
+    if isinstance(parsed, IPv4Address):
+        return address
+    return str(parsed.ipv4_mapped or ip_network((parsed, 64), strict=False))
 
 
 def digest_of(secret: str) -> bytes:

@@ -162,9 +162,8 @@ class JobRunner:
     def _do(self, job_id: str, work: Work) -> None:
         outcome: dict[str, Any]
         try:
-            if not self._progress[job_id].is_cancelled:
-                with suppress(DatabaseUnavailable), self._database.write() as connection:
-                    jobs.change(connection, job_id, state="running")
+            with suppress(DatabaseUnavailable), self._database.write() as connection:
+                jobs.begin(connection, job_id)
             # Whatever happens, the work is begun: what it holds it lets go itself, also when it was cancelled before.
             outcome = {"state": "done", "result": work(self._progress[job_id]), "message": None}
         except Cancelled:

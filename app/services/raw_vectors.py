@@ -1,5 +1,6 @@
 """Vectors and sets of vectors from npz and svmlight files."""
 
+import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,14 +14,14 @@ import numpy as np
 from app.encoders import Kind, Raw
 from app.encoders.guess import Guess
 from app.services import features
-from app.services.budgets import SAMPLE_BYTES, Budgets, Check, go_on, in_portions
+from app.services.budgets import SAMPLE_BYTES, Budgets, Check, go_on, in_portions, within
 from app.services.item_files import Format, Row, read_portions
 from app.services.npz_tables import CSR_NAMES, array_names
 from app.services.problems import Invalid
-from app.services.raw_items import MOST_LABELS, MOST_NUMBERS, PORTION, RawItem, RawPortion, checked_item, split
+from app.services.raw_items import MOST_LABELS, MOST_NUMBERS, PORTION, RawItem, RawPortion, checked_item, size_of, split
 from app.services.zips import NOT_NPZ, NPZ, StoredArray, open_zip
 
-MOST_BYTES = 50 * 2**20  # of a set
+MOST_BYTES = 50 * 2**20  # of a set, as it is read: 8 for a number, however small it was stored
 
 
 class Vectors:
@@ -95,7 +96,8 @@ class Sets:
         """Sets at equal distances; fewer where they are large."""
         size = sum(entry.file_size for entry in self._entries)
         step = max(1, -(-self.total // most), -(-size // SAMPLE_BYTES))
-        return [self._set(_name(entry)) for entry in self._entries[::step]]
+        sets = (self._set(_name(entry)) for entry in self._entries[::step])
+        return within((found, size_of(found)) for found in sets)
 
     def portions(self) -> Iterator[RawPortion]:
         """In the order of the file."""
@@ -106,8 +108,8 @@ class Sets:
         self._check()
         try:
             with closing(StoredArray(self._archive, name)) as array:
-                if array.size > MOST_BYTES:
-                    raise Invalid(f"a set may have {MOST_BYTES} bytes")
+                if math.prod(array.shape) * max(8, array.dtype.itemsize) > MOST_BYTES:
+                    raise Invalid(f"a set may have {MOST_BYTES // 8} numbers")
                 return array.whole().astype(np.float64)
         except NOT_NPZ as error:
             raise Invalid(f"not {NPZ} of numbers") from error

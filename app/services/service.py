@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,13 +68,29 @@ class Running:
                 self.imports -= 1
 
     def train(self, progress: Progress, *, tune: bool) -> dict[str, Any]:
-        """Train in the thread of a job, once the training that is going on has ended."""
+        """Train for a job, once the training that is going on has ended.
+
+        Not in the thread of the job: a factorisation takes as long as it takes, and who cancels does not wait for it.
+        It ends at its next step; no other training begins before.
+        """
         while not self._one_training.acquire(timeout=WAIT_FOR_TRAINING):
             progress.tell(0, None, "waiting for another training to end")
+        pool = ThreadPoolExecutor(1, f"training-{self.project.id}")
         try:
-            return training.train(self.project, self.writer, progress, tune=tune)
-        finally:
+            work = pool.submit(training.train, self.project, self.writer, progress, tune=tune)
+        except BaseException:
             self._one_training.release()
+            raise
+        finally:
+            pool.shutdown(wait=False)
+        work.add_done_callback(lambda _: self._one_training.release())
+        result: dict[str, Any] = progress.wait_for(work)
+        return result
+
+    def wait_for_training(self) -> None:
+        """Until none is going on, also of a job that was cancelled."""
+        with self._one_training:
+            pass
 
 
 @dataclass
@@ -185,6 +202,7 @@ class Service:
         self._keeper.join()
         self.jobs.stop()
         for running in list(self._running.values()):
+            running.wait_for_training()
             running.writer.stop()
             self._write_snapshot(running, running.project.version, take_snapshot(running.project))
         if self.cluster is not None:

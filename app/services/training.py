@@ -145,6 +145,7 @@ def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -
     try:
         while _catch_up(learner, *writer.do(TakeLabels(project), LATER)) > CLOSE:
             progress.step()
+        progress.check()
         return dict(writer.do(PutInPlace(project, learner, material), LATER))
     except Outdated:
         return train(project, writer, progress, tune=tune)

@@ -41,7 +41,7 @@ class Histograms:
         """Choose levels from the rows of a valid table, and code them; it is gone through twice, in blocks."""
         distinct = distinct_values(x)
         levels, quantised = levels_of(distinct, rule)
-        nnz = sum(int(counts.sum()) for _, counts in distinct)
+        nnz = sum(int(counts.sum()) for _, counts in distinct.values())
         room = CodedRows.with_room(x.shape[0], nnz, code_type(len(levels)), levels.lineage, allocate)
         histograms = cls(levels, room, quantised)
         for block in blocks_of(x):

@@ -51,13 +51,18 @@ class LevelTable:
     lineage: str = ""  # the same for a table and all that grew from it: codes of one are codes of the others
 
     @classmethod
-    def of(cls, levels: list[Floats], room: Room | None = None) -> "LevelTable":
-        """From the ascending positive levels of each dimension; ids start in sorted order."""
-        lengths = np.array([len(values) for values in levels], dtype=np.int64)
+    def of(cls, levels: list[Floats], room: Room | None = None, dims: list[int] | None = None) -> "LevelTable":
+        """From the ascending positive levels of each dimension; ids start in sorted order.
+
+        Or of these `dims`, ascending up to the last of all: the others have no levels, and cost no time.
+        """
+        places = np.arange(len(levels)) if dims is None else np.array(dims)
+        lengths = np.zeros(places[-1] + 1 if len(places) else 0, dtype=np.int64)
+        lengths[places] = [len(values) for values in levels]
         start = np.concatenate(([0], np.cumsum(lengths)))
-        dims = np.repeat(np.arange(len(levels), dtype=np.int32), lengths)
+        by_id = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         values = np.concatenate([np.empty(0), *levels])
-        return cls(values, dims, np.arange(start[-1]), start, room or Room(), uuid.uuid4().hex)
+        return cls(values, by_id, np.arange(start[-1]), start, room or Room(), uuid.uuid4().hex)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -1,6 +1,7 @@
 """Which values become levels."""
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,38 +16,40 @@ AUTO_LEVELS = 8192  # S that "auto" aims at: a factor of half a gigabyte, a seco
 COUNTED = 1 << 16  # distinct values of a dimension that are kept while blocks are counted
 AUTO_LEAST = 4  # levels it leaves a dimension in any case
 
-Distinct = list[tuple[Floats, Indices]]
+Distinct = dict[int, tuple[Floats, Indices]]  # of dimensions that have any, ascending
 _NOTHING = (np.empty(0), np.empty(0, dtype=np.int64))
 
 
 def distinct_values(x: Table) -> Distinct:
-    """Positive values and how often they occur, ascending, for each dimension; the constant one behind the data.
+    """Positive values and how often they occur, ascending, by dimension; the constant one behind the data.
 
-    Where a dimension of several blocks has more than `COUNTED` values, they are thinned out.
+    Where a dimension of several blocks has more than `COUNTED` values, they are thinned out. Work and memory go with
+    the dimensions that have values: there may be a million others.
     """
     counted = reduced(x, _distinct, merged)
-    return [*counted, (np.ones(1), np.array([x.shape[0]]))]
+    return counted | {x.shape[1]: (np.ones(1), np.array([x.shape[0]]))}
 
 
 def _distinct(x: Table) -> Distinct:
     if not sp.issparse(x):
-        return [np.unique(column[column > 0.0], return_counts=True) for column in np.asfortranarray(x).T]
-    by_column = sp.csc_array(x)
-    by_column.sum_duplicates()
-    found: Distinct = [_NOTHING] * x.shape[1]
-    for d in np.flatnonzero(np.diff(by_column.indptr)):
-        column = by_column.data[by_column.indptr[d] : by_column.indptr[d + 1]]
-        found[d] = np.unique(column[column > 0.0], return_counts=True)
-    return found
+        columns: Iterable[tuple[int, Any]] = enumerate(np.asfortranarray(x).T)
+    else:
+        by_column = sp.csc_array(x)
+        by_column.sum_duplicates()
+        starts, data = by_column.indptr, by_column.data
+        columns = ((int(d), data[starts[d] : starts[d + 1]]) for d in np.flatnonzero(np.diff(starts)))
+    found = ((d, np.unique(column[column > 0.0], return_counts=True)) for d, column in columns)
+    return {d: (values, counts) for d, (values, counts) in found if len(values)}
 
 
 def merged(a: Distinct, b: Distinct, limit: int = COUNTED) -> Distinct:
     """Values counted in two tables; where a dimension has more than `limit` of them, they are thinned out.
 
-    >>> [(values.tolist(), counts.tolist()) for values, counts in merged(*[[(np.ones(1), np.array([2]))]] * 2)]
-    [([1.0], [4])]
+    >>> found = merged(*[{3: (np.ones(1), np.array([2]))}] * 2)
+    >>> {d: (values.tolist(), counts.tolist()) for d, (values, counts) in found.items()}
+    {3: ([1.0], [4])}
     """
-    return [thinned(*_merge(old, more), limit) for old, more in zip(a, b, strict=True)]
+    return {d: thinned(*_merge(a.get(d, _NOTHING), b.get(d, _NOTHING)), limit) for d in sorted(a.keys() | b.keys())}
 
 
 def _merge(a: tuple[Floats, Indices], b: tuple[Floats, Indices]) -> tuple[Floats, Indices]:
@@ -58,12 +61,12 @@ def _merge(a: tuple[Floats, Indices], b: tuple[Floats, Indices]) -> tuple[Floats
 def room_for(rule: LevelRule, distinct: Distinct) -> Room:
     """How many levels there may be under this rule, now and when rows are added.
 
-    >>> room_for("auto", [(np.arange(1.0, 9.0), np.ones(8, dtype=np.int64))])
+    >>> room_for("auto", {0: (np.arange(1.0, 9.0), np.ones(8, dtype=np.int64))})
     Room(limit=None, total=8192, least=4)
     """
     if rule != "auto":
         return Room(rule)
-    sizes = np.sort([len(values) for values, _ in distinct])
+    sizes = np.sort([len(values) for values, _ in distinct.values()])
     if sizes.sum() <= AUTO_LEVELS:
         return Room(None, AUTO_LEVELS, AUTO_LEAST)
     # Dimensions with few values keep them all; what they leave over is shared by the others.
@@ -100,5 +103,5 @@ def thinned(values: Floats, counts: Indices, limit: int) -> tuple[Floats, Indice
 def levels_of(distinct: Distinct, rule: LevelRule) -> tuple[LevelTable, bool]:
     """A table for values that were counted, and whether some of them are not in it."""
     room = room_for(rule, distinct)
-    levels = LevelTable.of([choose_levels(*column, room.limit) for column in distinct], room)
-    return levels, len(levels) < sum(len(values) for values, _ in distinct)
+    levels = LevelTable.of([choose_levels(*column, room.limit) for column in distinct.values()], room, list(distinct))
+    return levels, len(levels) < sum(len(values) for values, _ in distinct.values())

@@ -88,8 +88,8 @@ def test_counting_values_stays_small():
     x = continuous(400, 2)
     a, b = distinct_values(x[:200]), distinct_values(x[200:])
     few = merged(a, b, 50)
-    assert [len(values) <= 50 for values, _ in few] == [True] * 3
-    assert [int(counts.sum()) for _, counts in few] == [int((x[:, d] > 0).sum()) for d in range(2)] + [400]
+    assert [len(values) <= 50 for values, _ in few.values()] == [True] * 3
+    assert [int(counts.sum()) for _, counts in few.values()] == [int((x[:, d] > 0).sum()) for d in range(2)] + [400]
     values, counts = thinned(np.array([1.0, 2.0]), np.array([3, 4]), 2)
     assert (values.tolist(), counts.tolist()) == ([1.0, 2.0], [3, 4])
 

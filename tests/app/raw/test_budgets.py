@@ -48,6 +48,11 @@ def zeros(path):
     path.write_bytes(_npz(np.savez_compressed, X=np.zeros((206_500, 148))))
 
 
+def small_numbers(path):
+    """A set of bytes becomes eight times as large when it is read as floats."""
+    path.write_bytes(_npz(np.savez_compressed, **{name: np.zeros((49 * 2**20, 1), dtype=np.uint8) for name in "ab"}))
+
+
 def many_rows(path):
     """A few columns, and rows that are all empty."""
     rows = 10_000_000
@@ -96,6 +101,7 @@ FILES = {
     "a few entries too many": (few_more_entries, "200000 entries"),
     "long texts": (long_texts, "may expand to"),
     "zeros": (zeros, "may expand to"),
+    "small numbers": (small_numbers, ""),
     "many rows": (many_rows, "2000000 items"),
     "declared columns": (declared([1, 2**31]), "columns"),
     "declared rows": (declared([2**40, 3]), "CSR matrix"),

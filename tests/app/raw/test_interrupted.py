@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from app.services import encoding_process, raw_tables
+from app.services import encoding_process, raw_tables, training
 from tests.app.live import Process, eventually
 from tests.app.raw.files import as_csv, as_zip, imported, texts
 from tests.app.site import Site
@@ -130,6 +130,30 @@ def test_an_import_is_cancelled_wherever_it_is(site, content, encoder):
     assert project.wait(job)["state"] == "cancelled"
     assert time.monotonic() - begun < PATIENCE
     assert list(site.service.uploads.iterdir()) == []
+
+
+def test_a_training_that_is_cancelled_is_not_waited_for(site, monkeypatch):
+    """A factorisation cannot be cut short: the job ends, and the next training begins when it has come to its end."""
+    begun, hold, build = threading.Event(), threading.Event(), training.OnlineLearner.build
+
+    def long_build(*args, **options):
+        begun.set()
+        assert hold.wait(60)
+        return build(*args, **options)
+
+    monkeypatch.setattr(training.OnlineLearner, "build", long_build)
+    project = site.project(["a", "b"])
+    try:
+        job = project.call("POST", "/import?labels=true", 202, content=b"key,x,label\nk,1,a\nl,2,b\n")["job"]
+        assert begun.wait(60)
+        project.delete(f"/jobs/{job}")
+        assert project.wait(job)["state"] == "cancelled"
+        after = project.post("/train", {}, 202)["job"]
+        eventually(lambda: project.get(f"/jobs/{after}")["message"] == "waiting for another training to end")
+    finally:
+        hold.set()
+    assert project.wait(after)["result"]["labels"] == 2
+    assert project.get("/model")["labelled"] == 2
 
 
 def test_a_job_that_waits_for_a_thread_is_cancelled_at_once(site):

@@ -146,6 +146,34 @@ def test_headers_have_an_end(sqlite_url, tmp_path):
             assert all_of(one).startswith(b"HTTP/1.1 400")
 
 
+@pytest.mark.parametrize("piece", [b"a:\r\n" * 16_384, b"x" * 65_536])
+def test_what_follows_a_body_has_an_end(sqlite_url, tmp_path, piece):
+    """Headers may come behind the last chunk of a body, too, even of one that nobody wants."""
+    with in_thread(sqlite_url, tmp_path / "data", header_seconds=60.0) as (address, _), connections(address) as (one,):
+        head = b"POST /v1/projects HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+        one.sendall(head + b"1\r\n{\r\n0\r\nX-Long: ")
+        with pytest.raises(OSError, match=r"reset|Broken pipe"):
+            one.sendall(200 * piece)
+
+
+def test_large_chunks_are_no_headers(sqlite_url, tmp_path):
+    """However the pieces of a body and its chunks fall together, and with another request behind it."""
+    with in_thread(sqlite_url, tmp_path / "data") as (address, _), client(address) as http:
+        path = f"/v1/projects/{new_project(http)}/import?format=csv"
+        rows = b"key,a,b\n" + b"".join(b"%d,1,2\n" % n for n in range(60_000))
+        parts = [rows[:200_000], rows[200_000:400_001], rows[400_001:]]
+        chunks = b"".join(b"%x;why=not\r\n%s\r\n" % (len(part), part) for part in parts)
+        head = f"Host: here\r\nAuthorization: Bearer {ADMIN}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        behind = b"GET /health/live HTTP/1.1\r\nHost: here\r\nConnection: close\r\n"
+        with connections(address) as (one,):
+            one.sendall(b"POST " + path.encode() + b" HTTP/1.1\r\n" + head[:20])
+            time.sleep(0.1)
+            one.sendall(head[20:] + chunks + b"0\r\nX: y\r\n\r\n" + behind)
+            one.sendall(b"\r\n")
+            answers = all_of(one)
+        assert answers.count(b"HTTP/1.1 202") == answers.count(b"HTTP/1.1 200") == 1, answers
+
+
 def test_one_key_or_address_does_not_get_all_places(sqlite_url, tmp_path):
     """Of eight places a key gets four, and an address, whatever keys it has, six."""
     with in_thread(sqlite_url, tmp_path / "data", max_requests=8) as (address, _), client(address) as http:

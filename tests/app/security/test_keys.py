@@ -104,6 +104,18 @@ def test_an_ipv6_network_is_one_guesser(sqlite_database):
         access.authenticate("guess", "2001:db8:1::1")
 
 
+def test_ipv4_addresses_on_an_ipv6_socket_are_their_own(sqlite_database):
+    """A listener on :: is told ::ffff:10.0.0.1 and the like: one of them must not keep all others out."""
+    access = Access(sqlite_database)
+    for n in range(BAD_PER_MINUTE):
+        with pytest.raises(Unauthorised):
+            access.authenticate(f"guess {n}", "::ffff:10.0.0.1")
+    with pytest.raises(TooMany):
+        access.authenticate("guess", "::ffff:10.0.0.1")
+    with pytest.raises(Unauthorised):
+        access.authenticate("guess", "::ffff:10.0.0.2")
+
+
 @pytest.mark.parametrize("key", [ADMIN + "a", ADMIN[:-1], ADMIN.upper(), "é" * 20, "a" * 50_000, "Bearer"])
 def test_what_is_nearly_a_key(live, key):
     with client(live[0], None) as http:

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.histograms import Histograms, chunked
+from core.histograms import Histograms, chunked, quantise
 from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, room_for
 from core.histograms.raw import raw_rows
 from tests.core.data import continuous, either_form
@@ -44,10 +44,25 @@ def test_distinct_values_of_blocks_are_those_of_the_whole(x, rows):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(chunked, "BLOCK_ROWS", rows)
             merged = distinct_values(form)
-        for column, (found, counts) in zip(np.hstack([x, np.ones((len(x), 1))]).T, merged, strict=True):
-            expected, expected_counts = np.unique(column[column > 0], return_counts=True)
-            assert np.array_equal(found, expected)
-            assert np.array_equal(counts, expected_counts)
+        columns = np.hstack([x, np.ones((len(x), 1))]).T
+        expected = {d: np.unique(column[column > 0], return_counts=True) for d, column in enumerate(columns)}
+        assert list(merged) == [d for d, (values, _) in expected.items() if len(values)]
+        for d, (found, counts) in merged.items():
+            assert np.array_equal(found, expected[d][0])
+            assert np.array_equal(counts, expected[d][1])
+
+
+def test_columns_without_values_cost_nothing(monkeypatch):
+    """A million of them would keep everybody else from the interpreter: only those with values are looked at."""
+    looked_at = []
+    choose = quantise.choose_levels
+    monkeypatch.setattr(quantise, "choose_levels", lambda *args: looked_at.append(1) or choose(*args))
+    x = sp.csr_array(([0.5, 2.0, 1.0], ([0, 1, 1], [7, 7, 2**20 - 1])), shape=(2, 2**20))
+    stored = Histograms.of(x, "auto")
+    assert len(looked_at) == 3  # with the constant one
+    assert stored.levels.n_dims == 2**20 + 1
+    assert stored.levels.dims.tolist() == [7, 7, 2**20 - 1, 2**20]
+    assert stored.levels.values[stored.rows.codes].tolist() == [0.5, 1.0, 2.0, 1.0, 1.0]
 
 
 def test_auto_keeps_everything_while_it_is_little():
@@ -67,7 +82,7 @@ def test_auto_keeps_levels_in_the_thousands(n_dims):
 
 def test_auto_spends_on_dimensions_that_need_it():
     rich, poor = np.linspace(0.1, 1.0, 9000), np.array([0.5, 1.0])
-    room = room_for("auto", [(rich, np.ones(9000)), (poor, np.ones(2)), (poor, np.ones(2))])
+    room = room_for("auto", {0: (rich, np.ones(9000)), 5: (poor, np.ones(2)), 7: (poor, np.ones(2))})
     assert room.limit == AUTO_LEVELS - 4
 
 
