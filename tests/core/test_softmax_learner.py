@@ -197,7 +197,7 @@ def test_nothing_is_changed_by_what_fails(monkeypatch):
             patch.setattr(LabelledSoftmax, "means", fail)
             with pytest.raises(MemoryError):
                 change()
-        assert learner.mean is before[0]
+        assert np.array_equal(learner.mean, before[0])
         assert np.allclose(learner.variance, before[1])
         assert (learner.labels.tolist(), learner.nodes) == before[2:]
         assert np.allclose(learner.moments(x)[0], before[0])
