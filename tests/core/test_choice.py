@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from core import Settings
-from core.choice import candidates, choose_kernel
+from core.choice import Chooser, candidates, choose_kernel, first_kernel
 from tests.core.data import size, word_counts
 
 pytestmark = pytest.mark.jit
@@ -81,3 +81,21 @@ def test_the_winner_gets_the_parameters_it_won_with():
         assert error == pytest.approx(
             next(c.error for c in model.choice_.contenders if c.name == model.choice_.name), rel=1e-6
         )
+
+
+def test_dense_kernels_only_where_their_rows_fit_into_memory():
+    x = np.random.default_rng(0).normal(size=(100, 3))
+    room = 2 * 8 * 100 * 3  # twice the table
+    assert first_kernel(Settings(max_memory=room), x) == "rbf"
+    assert first_kernel(Settings(max_memory=room - 1), x) == "complement"
+    assert "rbf" in candidates(Settings(max_memory=room), x, 100)
+    assert "rbf" not in candidates(Settings(max_memory=room - 1), x, 100)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_rows_that_a_choice_is_made_by_come_and_go(form):
+    x = np.arange(15.0).reshape(5, 3)
+    chooser = Chooser(Settings(), table=form(x[:2]), decided_at=2).with_rows(form(x[2:])).without(np.array([0, 3]))
+    kept = chooser.table.toarray() if sp.issparse(chooser.table) else chooser.table
+    assert np.array_equal(kept, x[[1, 2, 4]])
+    assert [chooser.is_due(more) for more in (0, 1, 2)] == [False, True, True]

@@ -115,3 +115,15 @@ def test_what_chunks_cannot_do():
         with pytest.raises(ValueError, match=message):
             call()
         assert np.array_equal(model.means(x), before)
+
+
+def test_a_correction_takes_an_error_out_of_the_sums_solution():
+    x, y = word_counts(N, 7, 3)
+    model = GPHIKClassifier(noise=0.3)
+    model.fit_chunks(Reading(x, y, 100))
+    posterior = model._model.posterior
+    assert posterior.residual() < 1e-8
+    posterior._w = posterior._w * 1.001
+    assert posterior.residual() == pytest.approx(1e-3, rel=1e-3)
+    posterior._correct_by_system()
+    assert posterior.residual() < 1e-8

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from core import OnlineLearner, Settings
+from core.posterior import LabelledPool
 from tests.core.data import continuous, size, word_counts
 from tests.reference.dense import DenseGP, hik, targets
 
@@ -413,3 +414,22 @@ def test_a_pool_that_is_no_number_is_computed_anew_when_a_label_is_taken_back():
     labelled.pool.parts = replace(labelled.pool.parts, part=replace(part, mean=part.mean * np.nan))
     learner.retract(2)
     assert np.isfinite(learner.mean).all()
+
+
+@pytest.mark.parametrize("posterior", ["dual", "levels"])
+def test_a_label_that_is_taken_back_costs_no_look_at_the_whole_pool(posterior, monkeypatch):
+    x, y = word_counts(40, 8, 2)
+    learner = OnlineLearner(Settings(posterior=posterior), ["a", "b"])
+    learner.add_items(x)
+    learner.label_many({item: "ab"[y[item]] for item in range(12)})
+
+    def refuse(*_):
+        raise AssertionError("the whole pool")
+
+    monkeypatch.setattr(LabelledPool, "refresh", refuse)
+    learner.retract(3)
+    learner.label(4, "ab"[1 - y[4]])
+    mean, variance = learner.moments(x)
+    assert np.allclose(learner.mean, mean, atol=1e-8)
+    assert np.allclose(learner.variance, variance, atol=1e-8)
+    assert learner.publish().rounds == 0

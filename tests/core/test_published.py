@@ -39,6 +39,34 @@ def test_leave_one_out_of_dense_kernels():
     assert np.allclose(learner.publish().left_out.means, means[np.argsort(learner._labelled.learnt)], atol=1e-8)
 
 
+def test_leave_one_out_of_the_softmax_likelihood_comes_near_to_models_without_each_label():
+    x, y = word_counts(30, 8, 3, words=12)
+
+    def learner_of(labels):
+        learner = OnlineLearner(Settings(likelihood="softmax"), NAMES)
+        learner.add_items(x)
+        learner.label_many(labels)
+        return learner.publish()
+
+    labels = {item: NAMES[y[item]] for item in range(15)}
+    published = learner_of(labels)
+    without = np.array(
+        [learner_of({other: labels[other] for other in labels if other != item}).mean[item] for item in labels]
+    )
+    moved, off = published.mean[:15] - without, published.left_out.means - without
+    assert np.abs(off).mean() < 0.4 * np.abs(moved).mean()
+
+
+@pytest.mark.parametrize("settings", [{}, {"likelihood": "softmax"}, {"model": "forest", "leaf_size": 4}])
+def test_some_items_are_told_as_all_are(settings):
+    published, items = taught(**settings).publish(), np.array([7, 3, N - 1])
+    assert np.allclose(published.probabilities_of(items), published.probabilities[items], atol=1e-12)
+    assert np.array_equal(published.predicted_of(items), published.predicted[items])
+    mean, variance = published.moments(items)
+    assert np.allclose(mean, published.mean[items])
+    assert np.allclose(variance, published.variance[items])
+
+
 def test_uncertainty_is_the_probability_to_err():
     published = taught().publish()
     assert np.array_equal(published.predicted, published.mean.argmax(axis=1))

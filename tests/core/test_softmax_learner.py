@@ -279,3 +279,27 @@ def test_merged_classes_cost_no_more_than_a_fit():
     products = learner._labelled.model.solution.products
     learner._labelled.refit()
     assert products <= 4 * learner._labelled.model.solution.products
+
+
+def test_items_that_are_added_are_known_at_once():
+    x, y = word_counts(N, 8, 3)
+    learner = OnlineLearner(Settings(likelihood="softmax"), NAMES[:3])
+    learner.add_items(x[:-4])
+    learner.label_many({item: NAMES[y[item]] for item in range(6)})
+    learner.add_items(x[-4:] * 0.9)
+    mean, variance = learner.moments(x[-4:] * 0.9)
+    assert np.allclose(learner.mean[-4:], mean)
+    assert np.allclose(learner.variance[-4:], variance)
+    labelled = learner._labelled
+    assert labelled.residual() == max(labelled.model.solution.gradient, labelled.spread.residual())
+
+
+def test_doubts_count_alike_whether_labels_come_one_by_one_or_all_at_once():
+    x, y = word_counts(N, 8, 3)
+    learner = OnlineLearner(Settings(likelihood="softmax"), NAMES[:3])
+    learner.add_items(x)
+    for item in range(8):
+        learner.label(item, NAMES[y[item]], doubt=1.0 + 3.0 * (item % 2))
+    built = OnlineLearner.build(learner.settings, x, learner.labelling())
+    assert np.allclose(built.mean, learner.mean, atol=1e-6)
+    assert np.allclose(built.variance, learner.variance, atol=1e-6)

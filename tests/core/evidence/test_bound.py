@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.evidence import BoundCriterion, DualCriterion
+from core.evidence import bound as evidence_bound
 from core.evidence.bound import log_determinant_bound
 from core.histograms import Histograms
 from core.kernels import IntersectionKernel
@@ -42,6 +43,22 @@ def test_the_bound_of_the_evidence_is_above_it(noise, eta):
     exact = DualCriterion(operator, targets(y, 3), shape, "evidence")(kernel, noise).value
     for _ in range(2):  # cold, and from the last weights
         assert bound(kernel, noise).value >= exact
+
+
+@pytest.mark.parametrize("tolerance", [0.5, 1e-4])
+def test_it_is_above_the_evidence_where_the_weights_are_far_from_the_solution(tolerance, monkeypatch):
+    """With noise that differs from row to row."""
+    monkeypatch.setattr(evidence_bound, "TOLERANCE", tolerance)
+    monkeypatch.setattr(evidence_bound, "CoarsePreconditioner", lambda *_: lambda r: r)
+    x, y = word_counts(30, 12, 3)
+    kernel = IntersectionKernel(np.ones(1), np.zeros(12, dtype=int), 0.5)
+    operator, shape = HistogramOperator(Histograms.of(x), kernel), np.geomspace(0.2, 50.0, len(x))
+    found = BoundCriterion(operator, targets(y, 3), shape)(kernel, 0.3)
+    exact = DualCriterion(operator, targets(y, 3), shape, "evidence")(kernel, 0.3)
+    assert found.value >= exact.value
+    assert found.amplitude >= exact.amplitude
+    if tolerance < 0.1:
+        assert found.amplitude == pytest.approx(exact.amplitude, rel=1e-3)
 
 
 def test_it_has_no_gradient():

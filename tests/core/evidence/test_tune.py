@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from core import GPHIKClassifier, OnlineLearner, Parameters, Settings
-from core.evidence import Evaluation, Setting, gradient_search, simplex_search
-from core.kernels import IntersectionKernel
+from core.evidence import Evaluation, Setting, bounds_met, gradient_search, simplex_search, starts
+from core.evidence.search import NOISE_BOUNDS, best_noise
+from core.kernels import IntersectionKernel, RBFKernel
+from core.linalg import DenseOperator, Units
 from tests.core.data import continuous, size, word_counts
 
 
@@ -41,6 +43,75 @@ def test_the_gradient_search_finds_it_too_and_penalties_pull_weights_down():
     )
     assert gradient_search(Bowl(), start, l1=1.0).setting.kernel.weights[0] < 0.45
     assert gradient_search(Bowl(), start, l2=1.0).setting.kernel.weights[0] < 0.45
+
+
+def test_a_search_tells_its_value_with_penalties_and_how_often_it_looked():
+    seen = []
+
+    class Watched(Bowl):
+        def __call__(self, kernel, noise, *, gradient=False):
+            seen.append(noise)
+            return super().__call__(kernel, noise, gradient=gradient)
+
+    start = Setting(START.kernel, START.noise, ("eta", "noise", "weight[0]"))
+    found = gradient_search(Watched(), start, l1=0.3, l2=0.2)
+    weight = found.setting.kernel.weights[0]
+    assert found.value == pytest.approx(found.evaluation.value + 0.3 * weight + 0.2 * weight**2)
+    assert found.evaluations == len(seen)
+    slope = 2 * (np.log(weight) - Bowl.goal[2]) + 0.3 * weight + 2 * 0.2 * weight**2
+    assert slope == pytest.approx(0.0, abs=1e-3)
+
+
+def test_a_search_starts_at_the_best_noise_of_a_ladder():
+    found = best_noise(Bowl(), Setting(START.kernel, 30.0, START.free))
+    assert found.noise == pytest.approx(0.3)
+    assert found.kernel.eta == START.kernel.eta
+    assert best_noise(Bowl(), Setting(START.kernel, 0.2, START.free)).noise == pytest.approx(0.2)
+
+
+def test_settings_are_near_within_a_factor_of_two():
+    def at(eta=1.0, weight=3.0, noise=0.1):
+        return Setting(IntersectionKernel(np.array([weight]), np.zeros(1, dtype=int), 1.0, "power", eta), noise, ())
+
+    for near in (at(), at(eta=1.9), at(eta=0.55), at(weight=5.7), at(noise=0.06)):
+        assert near.is_near(at())
+        assert at().is_near(near)
+    for far in (at(eta=2.1), at(weight=1.4), at(weight=0.0), at(noise=0.3)):
+        assert not far.is_near(at())
+        assert not at().is_near(far)
+    assert at(weight=0.0).is_near(at(weight=0.0))
+
+
+def rbf(gamma):
+    return RBFKernel(np.ones(1), np.zeros(1, dtype=int), 1.0, gamma)
+
+
+UNITS = Units.of([DenseOperator(np.array([[0.0], [2.0]]), rbf(1.0))])  # a distance of 4
+
+
+def test_searches_begin_at_the_settings_and_where_the_last_one_ended():
+    class Best:
+        def __call__(self, kernel, noise, *, gradient=False):
+            return Evaluation(abs(np.log(noise)), 1.0)
+
+    def begins(settings, now):
+        return [(round(s.kernel.gamma, 6), round(s.noise, 6)) for s in starts(Best(), UNITS, settings, now, ("noise",))]
+
+    settings = rbf(0.5), 1.0
+    assert begins(None, settings) == begins(settings, settings) == [(2.0, 1.0)]
+    assert begins(settings, (rbf(0.75).scaled(5.0), 6.0)) == [(3.0, 1.2)]  # so near that one search does
+    assert begins(settings, (rbf(0.5), 3.0)) == [(2.0, 3.0), (2.0, 1.0)]
+    assert begins(settings, (rbf(5.0), 1.0)) == [(20.0, 1.0), (2.0, 1.0)]
+
+
+def test_what_ended_at_a_bound_is_told_with_the_values_in_use():
+    low, high = NOISE_BOUNDS
+    (upper,) = bounds_met(UNITS, Setting(rbf(1.0), high, ("noise", "gamma")), 3.0)
+    assert (upper.parameter, upper.bound, upper.upper) == ("noise", pytest.approx(high), True)
+    assert upper.value == pytest.approx(3.0 * high)
+    lower, gamma = bounds_met(UNITS, Setting(rbf(1e4), low, ("noise", "gamma")), 3.0)
+    assert (lower.upper, gamma.upper) == (False, True)
+    assert [lower.value, gamma.value] == pytest.approx([3.0 * low, 2500.0])
 
 
 def test_parameters_stay_within_their_bounds():

@@ -4,7 +4,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from core import GPHIKClassifier, GPHIKForestClassifier
-from core.forest import Tree, grow, tune_shared
+from core.evidence import DualCriterion
+from core.forest import RowStore, Tree, grow, tree_rule, tune_shared, tuning
 from core.posterior import probit
 from core.queries import STRATEGIES, pick
 from tests.core.data import size, word_counts
@@ -152,6 +153,40 @@ def test_factors_that_memory_does_not_hold_are_made_again():
     agrees(small, "rbf", query)
 
 
+def test_memory_holds_as_many_factors_as_fit():
+    x, y = swirl()
+
+    def sizes(model):
+        leaves = [leaf for leaves in model.forest_.leaves for leaf in leaves.values()]
+        return [8.0 * (len(leaf.members) + 32) ** 2 for leaf in leaves if leaf.pure is None and leaf.model is not None]
+
+    everything = sizes(forest().fit(x, y))
+    room = sum(everything) / 2
+    held = sizes(forest(max_memory=room).fit(x, y))
+    assert room - max(everything) < sum(held) <= room
+
+
+def test_leaves_without_a_factor_keep_what_the_mean_needs():
+    x, y = swirl()
+    leaves = [leaf for leaves in forest(max_memory=1.0).fit(x, y).forest_.leaves for leaf in leaves.values()]
+    dropped = [leaf for leaf in leaves if leaf.pure is None and leaf.model is None]
+    assert len(dropped) > 3
+    assert all(len(leaf.weights) == len(leaf.members) for leaf in dropped)
+    equal = np.repeat(np.eye(3)[:2], 30, axis=0)  # one model row stands for many
+    model = forest(leaf_size=10, max_memory=1.0).fit(equal, NAMES[np.arange(60) % 3])
+    agrees(model, "rbf", equal[[0, 59]] + 0.05)
+
+
+def test_rows_that_come_one_by_one_are_seldom_copied():
+    store = RowStore(np.zeros((1, 2)), np.zeros(1, dtype=int))
+    buffers = {id(store._table): store._table}
+    for i in range(1, 200):
+        store.append(np.full((1, 2), float(i)), np.array([i]))
+        buffers[id(store._table)] = store._table
+    assert len(buffers) < 12
+    assert np.array_equal(store.table[:, 1], np.arange(200.0))
+
+
 def test_sparse_rows():
     x, y = word_counts(N, 12, 3)
     dense = forest(kernel="hik", leaf_size=20).fit(x[:-5], y[:-5])
@@ -176,6 +211,7 @@ def test_state_is_plain_arrays(settings, tmp_path):
     again.partial_fit(x[:1], y[:1]).forget([0])
     assert np.array_equal(again.classes_, model.classes_)
     sparse = forest(kernel="hik").fit(sp.csr_matrix(x), y)
+    assert all(type(array) is np.ndarray for array in sparse.state().values())
     assert np.allclose(forest(kernel="hik").restore(sparse.state()).predict_proba(x), sparse.predict_proba(x))
 
 
@@ -229,6 +265,21 @@ def test_leave_one_out_inside_the_leaves():
     assert min(n for n in noises if n) <= own.forest_.noise <= max(n for n in noises if n)
 
 
+def test_a_search_in_the_leaves_tells_their_error_and_calibrates(monkeypatch):
+    x, y = swirl()
+    model = forest(n_trees=2, leaf_size=N // 2)
+    found = tune_shared(model.fit(x, y).forest_)
+    leaves = list(tuning._impure_leaves(model.forest_, 0))
+    rows = np.array([len(leaf.factors) for leaf in leaves])
+    ends = [DualCriterion(*leaf, "loo")(found.kernel, found.noise) for leaf in leaves]
+    assert len(set(rows)) > 1
+    assert found.rows == rows.sum()
+    assert found.value == pytest.approx(rows @ [end.value for end in ends] / rows.sum())
+    assert rows @ [end.amplitude for end in ends] / rows.sum() == pytest.approx(1.0)
+    monkeypatch.setattr(tuning, "SAMPLE_ROWS", 5)
+    assert tune_shared(model.forest_).rows == rows[0]  # whole leaves
+
+
 @pytest.mark.jit
 def test_validation_chooses_leaf_size_trees_and_gamma():
     x, y = swirl(200, seed=2)
@@ -238,6 +289,7 @@ def test_validation_chooses_leaf_size_trees_and_gamma():
     f = model.forest_
     assert (chosen.rule, chosen.leaf_size, chosen.gamma) == (f.rule, f.theory.leaf_size, f.theory.kernel.gamma)
     assert {c.rule for c in model.candidates_} == {"extra", "random"}
+    assert {c.leaf_size for c in model.candidates_} == {125, 160}  # all that four of five rows fill
     loo = forest(leaf_size="auto", tune="loo").fit(x, y)
     assert len(loo.candidates_) == len({c.leaf_size for c in loo.candidates_}) > 1
 
@@ -268,6 +320,15 @@ def test_values_beyond_single_precision_are_routed():
     x = np.array([[1e300], [-1e300], [0.0], [2.0]])
     tree = grow(x, np.array([0, 1, 1, 0]), 1, "best", 0)
     assert len(set(tree.route(x).tolist())) == 2
+    for sign in (1.0, -1.0):
+        x = sign * np.array([[1e300], [1.0], [2.0]])
+        tree = grow(x, np.array([0, 1, 1]), 1, "best", 0)
+        assert len(set(tree.route(x).tolist())) == 2
+
+
+def test_one_tree_is_the_best_and_several_differ():
+    assert [tree_rule(n) for n in (1, 2, 10)] == ["best", "extra", "extra"]
+    assert Tree.leaf().leaves.tolist() == [0]
 
 
 @pytest.mark.parametrize(

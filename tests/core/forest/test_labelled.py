@@ -68,6 +68,42 @@ def test_a_pool_knows_what_the_classifier_says(kernel):
         assert np.allclose(learner._labelled.kernel(a, b), state.kernel(a, b), atol=1e-8)
 
 
+def test_large_leaves_pure_or_not():
+    """Of a pure leaf at most `leaf_size` labels count, of others all."""
+    x, y = swirl(M)
+    y = np.where(x[:, 0] > 0.4, "west", y)
+    model = forest(leaf_size=L, levels=None).fit(x[:N], y[:N])
+    y[N:] = np.where(x[N:, 0] > 0.7, "north", y[N:])
+    model.partial_fit(x[N : N + 2 * L], y[N : N + 2 * L])
+    leaves = [leaf for leaves in model.forest_.leaves for leaf in leaves.values() if len(leaf.members) > L]
+    assert {leaf.pure is None for leaf in leaves} == {True, False}
+    theory = model.forest_.theory
+    theta = (*theory.kernel.theta.tolist(), theory.noise)
+    parameters = Parameters(theta=theta, trees=tuple(tree.plain for tree in model.forest_.trees), grown_at=N)
+    learner = learner_of(x, parameters=parameters)
+    learner.label_many(dict(enumerate(y[: N + 2 * L].tolist())))
+    assert np.allclose(learner.mean, model.means(x), atol=1e-8)
+    assert np.allclose(learner.variance, model.predict_variance(x), atol=1e-8)
+    learner.merge_classes("north", "west")  # large leaves become pure
+    check(learner, x)
+
+
+def test_what_is_told_of_other_rows():
+    x, y = swirl(M)
+    learner, rows = grown(x, y), swirl(9, seed=3)[0]
+    mean, variance, _ = learner.predictive(rows)
+    found = learner.moments(rows)
+    assert len(found) == 2
+    assert np.array_equal(found[0], mean)
+    assert np.array_equal(found[1], variance)
+    assert np.array_equal(learner._labelled.means(rows), mean)
+    residuals = [known.model.posterior.residual() for tree in learner._labelled.trees for known in tree.models.values()]
+    assert learner._labelled.residual() == max(residuals) < 1e-8
+    one = learner_of(x)
+    one.label_many(dict(enumerate(y[:9].tolist())))
+    assert np.allclose(one._labelled.means(rows), one.moments(rows)[0])
+
+
 @pytest.mark.parametrize("settings", [{}, {"n_trees": 1}, HIK, COMPLEMENT])
 def test_whatever_way_labels_come_the_model_is_the_same(settings):
     x, y = swirl(M)
@@ -128,6 +164,8 @@ def test_every_strategy_asks_and_predictions_agree(strategy):
 def test_what_the_other_labels_say_of_each():
     x, y = swirl(M)
     learner = grown(x, y)
+    for item in range(0, N, 14):
+        learner.label(item, y[item], doubt=4.0)
     left_out = learner.publish().left_out
     labelling = learner.labelling()
     for place in range(0, N, 7):
@@ -135,8 +173,10 @@ def test_what_the_other_labels_say_of_each():
         learner.retract(item)
         now = learner.publish()
         assert np.allclose(left_out.means[place], now.mean[item], atol=1e-6)
-        assert np.allclose(left_out.probabilities[place], now.probabilities[item], atol=1e-6)
-        learner.label(item, labelling.labels[item])
+        doubt = labelling.doubts.get(item, 1.0)
+        if doubt == 1.0:  # else those of a label that is doubted
+            assert np.allclose(left_out.probabilities[place], now.probabilities[item], atol=1e-6)
+        learner.label(item, labelling.labels[item], doubt=doubt)
     advice = {one.name: one.value for one in learner.advice()}
     assert any(value is not None for value in advice.values())
 
@@ -216,6 +256,23 @@ def test_large_leaves_ask_for_a_training_which_splits_them():
     assert not learner.publish().is_outgrown
     for tree in learner._labelled.trees:
         assert tree.sizes()[tree.answers.pure < 0].max() <= L
+
+
+def test_a_leaf_is_outgrown_by_twice_its_labels_of_which_enough_are_new():
+    x, y = swirl(M)
+    learner = learner_of(x)
+    learner.label_many(dict(enumerate(y[: 2 * L].tolist())))
+    assert not learner.publish().is_outgrown
+    learner.label(2 * L, y[2 * L])
+    assert learner.publish().is_outgrown
+    equal = learner_of(np.ones((M, 3)))  # which no tree can split
+    equal.label_many({item: NAMES[item % 2] for item in range(3 * L)})
+    assert equal.publish().is_outgrown
+    equal.tune()
+    equal.label_many({item: NAMES[item % 2] for item in range(3 * L, 4 * L - 1)})
+    assert not equal.publish().is_outgrown
+    equal.label(4 * L - 1, NAMES[0])
+    assert equal.publish().is_outgrown
 
 
 def test_factors_that_memory_does_not_hold_are_solved_again():

@@ -126,3 +126,20 @@ def test_levels_that_are_spread_evenly_have_cells_of_their_own():
         held = np.diff(search.grid[search.grid_start[d] : search.grid_start[d + 1]])
         assert held.sum() == levels
         assert held.max() == 1
+
+
+def test_every_dimension_has_its_own_room():
+    histograms = Histograms.of(np.full((2, 3), 5.0), 3)
+    more = np.outer(np.arange(1.0, 5.0), [1.0, 0.5, 2.0])
+    histograms.append(raw_rows(more))
+    assert np.diff(histograms.levels.start).tolist() == [3, 3, 3, 1]
+    consistent(histograms.levels)
+
+
+def test_rows_are_quantised_only_where_there_was_no_room():
+    histograms = Histograms.of(np.array([[1.0, 2.0]]), 3)
+    assert not histograms.quantised
+    histograms.append(raw_rows(np.array([[3.0, 2.0], [2.0, 0.0]])))
+    assert not histograms.quantised
+    histograms.append(raw_rows(np.array([[2.5, 2.0]])))
+    assert histograms.quantised

@@ -46,6 +46,36 @@ def test_a_good_start_needs_fewer_rounds():
     assert 0 < block_cg(lambda v: a @ v, b * (1 + 1e-6), cold.x).rounds < cold.rounds
 
 
+def test_it_does_not_start_again_without_need():
+    a, b = system(n=200, condition=1e3)  # each round gains little
+    products = 0
+
+    def multiply(v):
+        nonlocal products
+        products += 1
+        return a @ v
+
+    result = block_cg(multiply, b[:, :1])
+    assert result.converged
+    assert products == result.rounds + 1  # the true residual, once
+
+
+def test_a_start_far_away_is_left_behind():
+    a, b = system()
+    start = 1e9 * np.random.default_rng(1).normal(size=b.shape)
+    result = block_cg(lambda v: a @ v, b, start)
+    assert result.converged
+    assert np.allclose(result.x, np.linalg.solve(a, b), atol=1e-6)
+
+
+def test_it_ends_where_rounding_is_the_limit():
+    a, b = system()
+    result = block_cg(lambda v: a @ v, b, tolerance=0.0)
+    assert not result.converged
+    assert result.rounds < 1000
+    assert result.residual < 1e-10
+
+
 def test_it_says_when_rounds_run_out_and_how_far_it_came():
     a, b = system(condition=1e9)
     result = block_cg(lambda v: a @ v, b, max_rounds=3)

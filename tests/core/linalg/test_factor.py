@@ -58,6 +58,13 @@ def test_it_grows_beyond_its_buffer():
     assert matches(factor, a)
 
 
+def test_many_rows_at_once_grow_beyond_the_buffer():
+    a = spd(100)
+    factor = factor_of(a[:3, :3])
+    assert factor.append(a[:3, 3:], a[3:, 3:])
+    assert matches(factor, a)
+
+
 def test_a_row_that_would_make_it_indefinite_is_refused_and_changes_nothing():
     factor = factor_of(np.eye(2))
     assert not factor.append(np.array([[2.0], [0.0]]), np.array([[1.0]]))

@@ -77,6 +77,17 @@ class PosteriorContract:
                 posterior.retarget(targets(y, m))
             self.check(posterior, x, y, m, query)
 
+    def test_the_residual_is_relative_to_the_targets(self):
+        x, y = word_counts(12, 6, 2)
+        posterior = self.build(x, y, 2)
+        posterior.targets = 3.0 * posterior.targets  # for which the solution is a third of what it should be
+        posterior._predictor = None
+        system = hik(x, x, bias=0.5) + 0.1 * np.eye(12)
+        off = np.linalg.norm(system @ posterior.weights - posterior.targets, axis=0)
+        expected = (off / np.linalg.norm(posterior.targets, axis=0)).max()
+        assert posterior.residual() == pytest.approx(expected, rel=1e-5)
+        assert expected > 0.5
+
     def test_noise_of_its_own_for_each_row(self):
         x, y = word_counts(size(120, 20), 12, 3)
         noise = np.geomspace(0.01, 1.0, len(x))

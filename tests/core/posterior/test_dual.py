@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from core.histograms import raw_rows
 from core.kernels import LinearKernel, RBFKernel
 from core.linalg import DenseOperator
-from core.posterior import DualPosterior
+from core.posterior import DualPosterior, dual
 from tests.core.data import size, word_counts
 from tests.core.posterior.contract import PosteriorContract
 from tests.reference.dense import DenseGP, targets
@@ -18,6 +19,20 @@ class TestDual(PosteriorContract):
         assert posterior.residual() > 1e-5
         posterior._refine(posterior._correct)
         assert posterior.residual() < 1e-8
+
+    def test_a_few_rows_more_or_less_need_no_new_factor(self, monkeypatch):
+        x, y = word_counts(40, 6, 2)
+        posterior = self.build(x[:30], y[:30], 2)
+
+        def refuse(*_):
+            raise AssertionError("a new factor")
+
+        monkeypatch.setattr(dual, "Factor", refuse)
+        posterior.add(raw_rows(x[30:38]), targets(y[30:38], 2), np.full(8, 0.1))
+        posterior.remove(np.arange(8))
+        self.check(posterior, x[8:38], y[8:38], 2, x[38:])
+        with pytest.raises(AssertionError, match="a new factor"):
+            posterior.remove(np.arange(9))
 
 
 @pytest.mark.parametrize("kernel", [RBFKernel, LinearKernel])

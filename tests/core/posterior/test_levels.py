@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
-from core.histograms import raw_rows
+from core.histograms import Histograms, raw_rows
+from core.kernels import IntersectionKernel
+from core.linalg import HistogramOperator
+from core.posterior import POSTERIORS
 from tests.core.data import continuous, size, word_counts
 from tests.core.posterior.contract import PosteriorContract
 from tests.reference.dense import targets
@@ -26,6 +29,15 @@ class TestLevels(PosteriorContract):
         posterior.add(raw_rows(x[6:]), targets(y[6:], 2), np.full(len(x) - 6, 0.1))
         posterior.retarget(targets(1 - y, 2))
         self.check(posterior, x, 1 - y, 2, continuous(20, 3, seed=2))
+
+    def test_columns_without_weight_do_not_count(self):
+        x, query = continuous(12, 3), continuous(5, 3, seed=1)
+        kernel = IntersectionKernel(np.array([1.0, 0.0, 1.0]), np.arange(3), 0.5)
+        operator = HistogramOperator(Histograms.of(x), kernel)
+        posterior = POSTERIORS["levels"](operator, targets(np.arange(12) % 2, 2), np.full(12, 0.1))
+        without = self.build(x[:, ::2], np.arange(12) % 2, 2)
+        assert np.allclose(posterior.means(raw_rows(query)), without.means(raw_rows(query[:, ::2])))
+        assert np.allclose(posterior.variance(raw_rows(query)), without.variance(raw_rows(query[:, ::2])))
 
     @pytest.mark.jit
     def test_a_hundred_labels_drift_less_than_1e_8(self):

@@ -5,7 +5,8 @@ import pytest
 
 from core import Labelling, OnlineLearner, Settings
 from core.histograms import Chunked
-from core.posterior import DualPosterior, LevelPosterior
+from core.posterior import DualPosterior, LevelPosterior, Size
+from core.posterior.parts import whole
 from core.projection import plane_map
 from core.queries import STRATEGIES
 from tests.core.cut import CutEngine
@@ -80,3 +81,11 @@ def test_values_that_cannot_be_used_are_found_wherever_they_are():
     x[M - 1, 4] = 1e308
     with pytest.raises(ValueError, match="not finite"):
         built(CutEngine(64), x)
+
+
+def test_what_is_found_in_parts_becomes_one():
+    one = np.arange(3)
+    assert whole([one]) is one
+    assert whole([one, one + 3]).tolist() == [0, 1, 2, 3, 4, 5]
+    assert Size.total([Size(2, 7, coded=True), Size(3, 0, coded=False)]) == Size(5, 7, coded=False)
+    assert Size.total([Size(2, 7, coded=True)] * 2) == Size(4, 14, coded=True)

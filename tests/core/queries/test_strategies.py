@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from core.queries import STRATEGIES, PoolState, pick
+from core.queries import STRATEGIES, PoolState, pick, picking
+from core.queries.draws import EXPLORED, drawn
 from tests.core.data import continuous, size
 from tests.reference.dense import DenseGP, hik, targets
 
@@ -175,3 +176,24 @@ def test_ties_are_broken_by_the_seed():
 def test_unknown_strategy():
     with pytest.raises(ValueError, match=r"one of random, mean, .*; got 'best'"):
         pick(make_state()[0], "best")
+
+
+def test_what_is_asked_counts_as_answered():
+    state, C, _ = make_state()
+    batch, rows = picking._Batch(state, np.zeros(len(state))), state.rows[[3, 11, 12, 40]]
+    batch.condition(rows[:2])
+    batch.condition(rows[2:])
+    block = C[np.ix_(rows, rows)] + NOISE * np.eye(4)
+    cross = C[np.ix_(rows, state.rows)]
+    expected = state.variance - np.einsum("rm,rm->m", cross, np.linalg.solve(block, cross))
+    assert np.allclose(batch._state.variance, expected)
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_exploration_draws_from_all_items_whatever_the_candidates(count, monkeypatch):
+    state, _, _ = make_state()
+    monkeypatch.setattr(picking, "CANDIDATES", 1)
+    monkeypatch.setattr(picking, "PER_PICK", 1)
+    for seed in range(5):
+        expected = state.rows[np.argsort(drawn(seed, EXPLORED, state.rows))[:count]]
+        assert [p.row for p in pick(state, "unc", count, seed=seed, explore=1.0)] == expected.tolist()

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -11,14 +13,14 @@ from tests.reference import softmax as reference
 N = size(50, 20)
 
 
-def problem(n_classes, kind="hik"):
+def problem(n_classes, kind="hik", noise=0.0):
     op, _, y = operator(kind, N)
-    model = SoftmaxRegression(op.only(np.arange(N // 2)), y[: N // 2] % n_classes, make_prior(op, n_classes))
+    model = SoftmaxRegression(op.only(np.arange(N // 2)), y[: N // 2] % n_classes, make_prior(op, n_classes, noise))
     return model, op.own(np.arange(N // 2, N)), op
 
 
-def make_prior(op, n_classes):
-    return Prior.shared(ClassTree.flat(n_classes), op.kernel, 6.0, 0.5)
+def make_prior(op, n_classes, noise=0.0):
+    return replace(Prior.shared(ClassTree.flat(n_classes), op.kernel, 6.0, 0.5), noise=noise)
 
 
 def exact_variance(model, op, n_classes):
@@ -26,7 +28,7 @@ def exact_variance(model, op, n_classes):
     K = 6.0 * op.cross(op.own(np.arange(N))) + 0.5
     known, eye = np.arange(N // 2), np.eye(n_classes)
     pi = softmax(model.solution.latents[:, 0], axis=1)
-    joint = np.kron(K[np.ix_(known, known)], eye)
+    joint = np.kron(K[np.ix_(known, known)] + model.prior.noise * np.eye(N // 2), eye)
     middle = eye - 1.0 / n_classes
     out = []
     for i in range(N // 2, N):
@@ -36,8 +38,9 @@ def exact_variance(model, op, n_classes):
     return np.array(out)
 
 
-def test_two_classes_have_the_exact_laplace_variance():
-    model, later, op = problem(2)
+@pytest.mark.parametrize("noise", [0.0, 2.0])
+def test_two_classes_have_the_exact_laplace_variance(noise):
+    model, later, op = problem(2, noise=noise)
     found = laplace_posterior(model).variance(later)
     assert np.allclose(found, exact_variance(model, op, 2), rtol=1e-4)
 
@@ -97,3 +100,10 @@ def test_many_classes():
         np.zeros((2, 22_000)), np.ones(2), 1.0, np.arange(2), lambda a, b: a, lambda a, b: a, y[:1], y[:1]
     )
     assert (many.information > 0.0).all()
+
+
+def test_surprises_are_what_each_answer_would_change():
+    state = pool()
+    answers = np.eye(3)
+    expected = [[np.abs(answer - p).sum() for answer in answers] for p in state.probabilities]
+    assert np.allclose(state.surprises, state.noise * np.array(expected))

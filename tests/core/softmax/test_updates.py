@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from core.histograms import raw_rows
-from core.softmax import ClassTree, JointKernel, NamedTree, SoftmaxRegression, Targets, fit
+from core.softmax import ClassTree, JointKernel, NamedTree, Prior, SoftmaxRegression, Targets, fit
 from tests.core.softmax.problems import TREES, N, operator, prior
 
 TOLERANCE = 1e-10
@@ -220,3 +220,17 @@ def test_expected_losses_by_brute_force():
     assert np.allclose(loss[np.arange(50), chosen], loss.min(axis=1))
     assert np.allclose(tree.to_nodes(p)[:, 7], p[:, :4].sum(axis=1))
     assert tree.branch.tolist() == [7, 7, 7, 7, 4, 7, 7, 7]
+
+
+def test_classes_may_change_places_while_rows_come():
+    op, _, y = operator("hik")
+    shared = Prior.shared(ClassTree.flat(3), op.kernel, 6.0, 0.5)
+    model = SoftmaxRegression(op, y, shared)
+    before, places = model.weights, np.array([2, 0, 1])
+    model.relabel(places[y], places, ClassTree.flat(3))
+    fresh = SoftmaxRegression(op, places[y], shared)
+    assert np.allclose(model.weights, fresh.weights, atol=1e-6)
+    assert np.allclose(model.weights[:, places], before, atol=1e-6)
+    more = op.own(np.arange(2))
+    model.add(more, np.array([0, 1]), np.array([1, 2, 0]), ClassTree.flat(3))
+    assert model.labels.tolist() == [*y.tolist(), 0, 1]
