@@ -7,6 +7,8 @@ import pytest
 
 from core import OnlineLearner, Settings
 
+pytestmark = pytest.mark.jit  # tens of fits each
+
 # In the last two of the few a training finds the least noise there is, and repeated rows contradict each other.
 PROJECTS = range(100) if os.environ.get("ASKNEXT_TORTURE") else (*range(5), 59, 88)
 KINDS = (

@@ -6,6 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from core import GPHIKClassifier, GPHIKForestClassifier, OnlineLearner, Settings
 
+pytestmark = pytest.mark.jit  # tens of fits each
+
 SCALES = (1e-6, 3e-3, 7e2, 1e6)
 KERNELS = {
     "hik": {},

@@ -19,7 +19,7 @@ COLUMNS = 8
 TOP = scaled(25, 100)  # questions that are compared
 
 
-def client(address, key=ADMIN, timeout=60.0):
+def client(address, key=ADMIN, timeout=120.0):  # a database may pause for a minute
     """Threads may share it: httpcore closes surplus idle connections even if it has just given them to a thread."""
     headers, limits = {"Authorization": f"Bearer {key}"}, httpx.Limits(max_connections=None)
     return httpx.Client(
