@@ -242,6 +242,7 @@ def balances(n, seed=0):
     return x[kept], weight[kept].astype(int)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize(("likelihood", "labels"), [("gaussian", 26), ("softmax", 60)])
 def test_a_search_leaves_a_valley_that_an_earlier_one_fell_into(likelihood, labels):
     x, y = balances(200)

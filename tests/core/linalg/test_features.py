@@ -142,6 +142,7 @@ def test_rows_that_wait_are_counted_in_time():
         assert np.allclose(fresh.solve(np.eye(len(inverse))), inverse)
 
 
+@pytest.mark.jit
 def test_a_row_takes_no_memory_for_another_system():
     """Counts and factor are not copied whenever a row comes in a draft."""
     size = 500
