@@ -85,3 +85,14 @@ def test_nobody_can_change_what_is_published():
 
 def test_hopeless_classes_are_equally_probable():
     assert probit(np.array([[-1e200, -1e200]]), np.array([1.0])).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("settings", [{}, {"likelihood": "softmax"}, {"kernel": "rbf", "gamma": 20.0}])
+def test_rows_are_told_as_items_are(settings):
+    learner = taught(**settings)
+    published = learner.publish()
+    mean, variance, probabilities = learner.predictive(word_counts(N, 8, 3)[0])
+    assert np.allclose(mean, published.mean, atol=1e-7)
+    assert np.allclose(variance, published.variance, atol=1e-7)
+    assert np.allclose(probabilities, published.probabilities, atol=1e-7)
+    assert published.kernel == settings.get("kernel", "hik")
