@@ -74,6 +74,11 @@ def test_uncertainty_is_the_probability_to_err():
     assert published.tells_classes_apart
     assert not taught(0).publish().tells_classes_apart
     assert not taught(1).publish().tells_classes_apart
+    learner = taught(0)
+    learner.label_many({3: NAMES[1], 4: NAMES[1]})
+    assert not learner.publish().tells_classes_apart
+    learner.label(5, NAMES[0])
+    assert learner.publish().tells_classes_apart
 
 
 def test_nobody_can_change_what_is_published():
