@@ -111,6 +111,7 @@ def test_what_is_told_of_other_rows():
     one = learner_of(x)
     one.label_many(dict(enumerate(y[:9].tolist())))
     assert np.allclose(one._labelled.means(rows), one.moments(rows)[0])
+    assert np.allclose(one._labelled.predictor(rows), one.moments(rows)[0])
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_trees": 1}, HIK, COMPLEMENT])

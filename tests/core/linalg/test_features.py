@@ -6,6 +6,7 @@ from core import _parallel
 from core.histograms import Histograms
 from core.kernels import IntersectionKernel
 from core.linalg import CoarsePreconditioner, HistogramOperator, LevelSystem
+from core.linalg.level_system import REFRESH
 from tests.core.data import continuous, size
 from tests.reference.dense import features as dense_features
 from tests.strategies import histograms
@@ -98,6 +99,18 @@ def test_the_level_system_follows_rows_and_levels(expected, weight):
     for _ in range(60):
         system.append(1.0)
     assert system.solve(np.ones((66, 1)))[-1, 0] == pytest.approx(1.0)
+
+
+def test_a_factor_is_made_anew_after_many_changes():
+    counts = np.zeros((40, 40), order="F")
+    system = LevelSystem(counts, np.ones(8))
+    first = system.factor
+    for _ in range(REFRESH):
+        system.expect(1)
+    assert system.factor is first
+    system.expect(1)
+    assert system.factor is not first
+    assert system.factor is system.factor
 
 
 def test_several_threads_count_what_one_does(monkeypatch):
