@@ -239,7 +239,7 @@ def test_classes_may_change_places_while_rows_come():
 
 
 def test_a_search_tells_how_often_it_looked_and_what_it_ended_at():
-    op, _, y = operator("hik")
+    op, _, y = operator("hik", 40)
     classes = SoftmaxClasses(op, y, ClassTree.flat(3), noise=1.0)
     steps = []
     given = op.kernel, 1.0
