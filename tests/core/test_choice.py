@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from core import Settings
-from core.choice import Chooser, candidates, choose_kernel, first_kernel
+from core.choice import Chooser, candidates, choose_kernel, first_kernel, judged
 from tests.core.data import size, word_counts
 
 pytestmark = pytest.mark.jit
@@ -99,3 +99,19 @@ def test_the_rows_that_a_choice_is_made_by_come_and_go(form):
     kept = chooser.table.toarray() if sp.issparse(chooser.table) else chooser.table
     assert np.array_equal(kept, x[[1, 2, 4]])
     assert [chooser.is_due(more) for more in (0, 1, 2)] == [False, True, True]
+    mixed = chooser.with_rows(sp.csr_array(x[:1])).with_rows(x[:1])
+    assert np.array_equal(mixed.table.toarray(), x[[1, 2, 4, 0, 0]])
+
+
+def test_the_error_of_a_difference_is_that_of_its_mean():
+    errors = {"a": np.array([0.1, 0.5, 0.3, 0.7]), "b": np.array([0.2, 0.4, 0.6, 0.8])}
+    winner, contenders = judged(errors, None)
+    behind = errors["b"] - errors["a"]
+    assert winner == "a"
+    assert contenders[1].behind_error == pytest.approx(behind.std(ddof=1) / 2.0)
+    assert [c.name for c in contenders] == ["a", "b"]
+
+
+def test_a_choice_knows_how_many_rows_it_was_made_by():
+    x, y = word_counts(24, 5, 2)
+    assert Chooser(Settings()).decided(x, y, 2).decided_at == 24

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from core.evaluation import Evaluation, evaluate
 from core.simulation import Task
@@ -31,6 +32,12 @@ def test_few_rows_and_a_class_that_they_lack(task):
     first, again = (evaluate(lone, ["logistic"], rows=6)[0].probabilities for _ in range(2))
     assert np.array_equal(first, again)
     assert not first[:, 2].any()
+
+
+def test_sparse_rows_stay_sparse(task):
+    sparse = Task(sp.csr_array(task.x), task.y, sp.csr_array(task.x_test), task.y_test, 3)
+    found = evaluate(sparse, ["logistic"])[0]
+    assert np.allclose(found.probabilities.sum(axis=1), 1.0)
 
 
 def test_errors_when_rows_are_rejected():

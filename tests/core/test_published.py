@@ -74,6 +74,11 @@ def test_uncertainty_is_the_probability_to_err():
     assert published.tells_classes_apart
     assert not taught(0).publish().tells_classes_apart
     assert not taught(1).publish().tells_classes_apart
+    learner = taught(0)
+    learner.label_many({3: NAMES[1], 4: NAMES[1]})
+    assert not learner.publish().tells_classes_apart
+    learner.label(5, NAMES[0])
+    assert learner.publish().tells_classes_apart
 
 
 def test_nobody_can_change_what_is_published():
@@ -85,3 +90,14 @@ def test_nobody_can_change_what_is_published():
 
 def test_hopeless_classes_are_equally_probable():
     assert probit(np.array([[-1e200, -1e200]]), np.array([1.0])).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("settings", [{}, {"likelihood": "softmax"}, {"kernel": "rbf", "gamma": 20.0}])
+def test_rows_are_told_as_items_are(settings):
+    learner = taught(**settings)
+    published = learner.publish()
+    mean, variance, probabilities = learner.predictive(word_counts(N, 8, 3)[0])
+    assert np.allclose(mean, published.mean, atol=1e-7)
+    assert np.allclose(variance, published.variance, atol=1e-7)
+    assert np.allclose(probabilities, published.probabilities, atol=1e-7)
+    assert published.kernel == settings.get("kernel", "hik")

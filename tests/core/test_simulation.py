@@ -51,3 +51,5 @@ def test_what_is_a_histogram():
     assert default_settings(np.random.default_rng(0).normal(size=(50, 3))).complement
     assert default_settings(np.random.default_rng(0).random((50, 3))).complement
     assert not default_settings(np.random.default_rng(0).dirichlet(np.ones(3), 50)).complement  # no zeros, sums of 1
+    assert not default_settings(1e9 * np.random.default_rng(0).dirichlet(np.ones(3), 50)).complement
+    assert default_settings(np.array([[2.0, -1.0], [-1.0, 2.0]])).complement  # of one sum, but with negative values

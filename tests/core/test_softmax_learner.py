@@ -303,3 +303,9 @@ def test_doubts_count_alike_whether_labels_come_one_by_one_or_all_at_once():
     built = OnlineLearner.build(learner.settings, x, learner.labelling())
     assert np.allclose(built.mean, learner.mean, atol=1e-6)
     assert np.allclose(built.variance, learner.variance, atol=1e-6)
+
+
+def test_one_name_is_moved_and_the_others_stay():
+    nodes = Nodes(("ant", "bee", "animal", "insect"), {"ant": "insect", "bee": "insect"})
+    assert nodes.moved("ant", "animal").parents == {"ant": "animal", "bee": "insect"}
+    assert nodes.moved("ant", None).parents == {"bee": "insect"}

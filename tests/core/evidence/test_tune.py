@@ -1,10 +1,10 @@
-from importlib import import_module
+import sys
 
 import numpy as np
 import pytest
 
 from core import GPHIKClassifier, OnlineLearner, Parameters, Settings
-from core.evidence import Evaluation, Setting, bounds_met, gradient_search, simplex_search, starts
+from core.evidence import Evaluation, Setting, bounds_met, criterion_for, gradient_search, simplex_search, starts
 from core.evidence.search import NOISE_BOUNDS, best_noise
 from core.kernels import IntersectionKernel, RBFKernel
 from core.linalg import DenseOperator, Units
@@ -130,8 +130,6 @@ def test_tuning_lowers_the_criterion_and_calibrates(posterior, criterion):
     x, y = word_counts(300, 30, 3, words=25)
     plain = GPHIKClassifier(posterior=posterior, transform="power", noise=3.0).fit(x, y)
     tuned = GPHIKClassifier(posterior=posterior, transform="power", noise=3.0, tune=criterion).fit(x, y)
-    from core.evidence import criterion_for
-
     values = {}
     for name, model in (("plain", plain), ("tuned", tuned)):
         found = criterion_for(model._model, criterion)(model._model.operator.kernel, model._model.noise)
@@ -150,7 +148,7 @@ def test_tuning_lowers_the_criterion_and_calibrates(posterior, criterion):
 
 @pytest.mark.jit
 def test_the_bound_tunes_an_iterative_posterior_and_loo_takes_a_sample(monkeypatch):
-    monkeypatch.setattr(import_module("core.evidence.tune"), "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(sys.modules["core.evidence.tune"], "SAMPLE_ROWS", 500)
     x, y = word_counts(700, 40, 3, words=25)
     for criterion in ("bound", "loo"):
         model = GPHIKClassifier(posterior="iterative", noise=2.0, tune=criterion).fit(x, y)
@@ -252,3 +250,12 @@ def test_a_search_leaves_a_valley_that_an_earlier_one_fell_into(likelihood, labe
     learner.label_many({item: str(y[item]) for item in range(labels)})
     learner.tune()
     assert np.mean(learner.predict(x[60:]) == y[60:]) > 0.9
+
+
+@pytest.mark.parametrize(("posterior", "rows"), [("dual", 30), ("levels", 30), ("iterative", 10)])
+def test_a_sample_stands_for_what_cannot_be_factored(posterior, rows, monkeypatch):
+    monkeypatch.setattr(sys.modules[criterion_for.__module__], "SAMPLE_ROWS", 10)
+    x, y = word_counts(30, 6, 2)
+    model = GPHIKClassifier(posterior=posterior).fit(x, y)._model
+    criterion = criterion_for(model, "loo")
+    assert len(criterion._targets) == len(criterion._shape) == len(criterion._operator) == rows

@@ -141,6 +141,18 @@ def test_equal_rows_that_no_tree_can_split():
     agrees(model, "rbf", x[[0, 104]] + 0.05)
 
 
+def test_a_pure_leaf_that_grows_knows_so_many_labels_only():
+    x = np.random.default_rng(0).random((30, 3))
+    x[:, 0] = np.arange(30) % 2 + 0.1 * x[:, 0]
+    y = NAMES[np.arange(30) % 2]
+    model = forest(leaf_size=10, n_trees=1, trees="best").fit(x[:16], y[:16])
+    agrees(model, "rbf", x[:4])
+    for i in range(16, 30):
+        model.partial_fit(x[i : i + 1], y[i : i + 1])
+        agrees(model, "rbf", x[:4])
+    assert [len(leaf.members) for leaf in model.forest_.leaves[0].values()] == [15, 15]
+
+
 def test_factors_that_memory_does_not_hold_are_made_again():
     x, y = swirl()
     query = swirl(20, seed=5)[0]
@@ -260,7 +272,9 @@ def test_leave_one_out_inside_the_leaves():
     assert model.forest_.theory.kernel.gamma > 0.1
     assert model.score(*swirl(seed=9)) > before
     own = forest(tune="loo", own=True).fit(x, y)
-    noises = {leaf.noise for leaves in own.forest_.leaves for leaf in leaves.values()}
+    leaves = [leaf for leaves in own.forest_.leaves for leaf in leaves.values()]
+    assert all((leaf.noise is not None) == (len(leaf.members) >= 20 and leaf.pure is None) for leaf in leaves)
+    noises = {leaf.noise for leaf in leaves}
     assert len(noises) > 2
     assert min(n for n in noises if n) <= own.forest_.noise <= max(n for n in noises if n)
 

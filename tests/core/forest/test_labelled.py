@@ -88,6 +88,15 @@ def test_large_leaves_pure_or_not():
     check(learner, x)
 
 
+def test_one_leaf_for_all_is_never_taken_for_pure():
+    x, _ = swirl(M)
+    learner, plain = learner_of(x), learner_of(x, model="gp")
+    for one in (learner, plain):
+        one.label_many(dict.fromkeys(range(2 * L), "west"))
+    assert np.allclose(learner.variance, plain.variance, atol=1e-9)
+    assert np.array_equal(learner.labels, plain.labels)
+
+
 def test_what_is_told_of_other_rows():
     x, y = swirl(M)
     learner, rows = grown(x, y), swirl(9, seed=3)[0]
@@ -102,6 +111,7 @@ def test_what_is_told_of_other_rows():
     one = learner_of(x)
     one.label_many(dict(enumerate(y[:9].tolist())))
     assert np.allclose(one._labelled.means(rows), one.moments(rows)[0])
+    assert np.allclose(one._labelled.predictor(rows), one.moments(rows)[0])
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_trees": 1}, HIK, COMPLEMENT])

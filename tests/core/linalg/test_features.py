@@ -8,6 +8,7 @@ from core import _parallel
 from core.histograms import Histograms
 from core.kernels import IntersectionKernel
 from core.linalg import CoarsePreconditioner, HistogramOperator, LevelSystem
+from core.linalg.level_system import REFRESH
 from tests.core.data import continuous, size
 from tests.reference.dense import features as dense_features
 from tests.strategies import histograms
@@ -71,17 +72,18 @@ def test_the_preconditioner_is_the_inverse_of_a_coarser_kernel(kept):
         assert (coarse <= K + 1e-6).all()  # values are rounded down
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.01])
 @pytest.mark.parametrize("expected", [1, 1000])
-def test_the_level_system_follows_rows_and_levels(expected):
+def test_the_level_system_follows_rows_and_levels(expected, weight):
     rng = np.random.default_rng(0)
     held, gaps = (rng.random((6, 4)) < 0.5) * 1.0, np.array([1.0, 0.5, 2.0, 0.25])
     held[:, 1] = np.maximum(held[:, 1], held[:, 0])
 
     def matrix():
-        return np.eye(len(gaps)) + (held * np.sqrt(gaps)).T @ (held * np.sqrt(gaps))
+        return np.eye(len(gaps)) + weight * (held * np.sqrt(gaps)).T @ (held * np.sqrt(gaps))
 
     counts = np.zeros((40, 40), order="F")
-    counts[:4, :4] = held.T @ held
+    counts[:4, :4] = weight * held.T @ held
     system = LevelSystem(counts, np.sqrt(gaps))
     assert np.allclose(system.solve(np.eye(4)), np.linalg.inv(matrix()))
     system.expect(expected)  # carried along, or dropped and built again
@@ -90,15 +92,27 @@ def test_the_level_system_follows_rows_and_levels(expected):
     system.split(2, 1.5, 0.5)
     held, gaps = np.hstack([held, held[:, 2:3]]), np.append(gaps, 1.5)
     gaps[2] = 0.5
-    system.add(np.array([5, 0, 2]), 1.0)
+    system.add(np.array([5, 0, 2]), weight)
     held = np.vstack([held, [1, 0, 1, 0, 0, 1]])
     gone = np.flatnonzero(held[1])
-    system.add(gone, -1.0)
+    system.add(gone, -weight)
     held = np.delete(held, 1, axis=0)
     assert np.allclose(system.solve(np.eye(6)), np.linalg.inv(matrix()))
     for _ in range(60):
         system.append(1.0)
     assert system.solve(np.ones((66, 1)))[-1, 0] == pytest.approx(1.0)
+
+
+def test_a_factor_is_made_anew_after_many_changes():
+    counts = np.zeros((40, 40), order="F")
+    system = LevelSystem(counts, np.ones(8))
+    first = system.factor
+    for _ in range(REFRESH):
+        system.expect(1)
+    assert system.factor is first
+    system.expect(1)
+    assert system.factor is not first
+    assert system.factor is system.factor
 
 
 def test_several_threads_count_what_one_does(monkeypatch):

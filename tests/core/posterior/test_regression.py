@@ -137,3 +137,13 @@ def test_what_does_not_fit_into_memory_is_an_error_that_says_what_to_do(monkeypa
     monkeypatch.setattr(POSTERIORS["dual"], "_fit", full)
     with pytest.raises(MemoryError, match=r"60 GiB.*use fewer levels"):
         model(x, y, 2, rule="dual")
+
+
+def test_the_quickest_posterior_that_fits_or_the_smallest():
+    x, _ = word_counts(30, 6, 2)
+    operator = HistogramOperator(Histograms.of(x), IntersectionKernel(np.ones(1), np.zeros(6, dtype=int), 0.5))
+    table = costs(30, len(operator.levels), operator.rows.nnz, 2)
+    quickest, smallest = (min(table, key=lambda name: getattr(table[name], what)) for what in ("seconds", "memory"))
+    assert quickest != smallest
+    assert choose(operator, 2, 1e9) == quickest
+    assert choose(operator, 2, 1.0) == smallest

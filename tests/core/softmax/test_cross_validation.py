@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.softmax import CrossValidation, Search, SoftmaxRegression, tune_prior
+from core.softmax import CrossValidation, PriorGradient, Search, SoftmaxRegression, tune_prior
 from core.softmax import cross_validation as module
 from tests.core.softmax.problems import TREES, N, operator, prior
 
@@ -119,3 +119,47 @@ def test_a_fit_that_fails_is_no_start_for_the_next(monkeypatch):
     monkeypatch.setattr(module, "fit", lambda *a, **k: replace(found(*a, **k), converged=False))
     criterion(prior(TREES["flat"], op.kernel, variance=1.0))
     assert criterion._weights is before
+
+
+class Bowl:
+    """A criterion that is lowest where the variance is 7, of a hundred rows."""
+
+    def __len__(self):
+        return 100
+
+    def __call__(self, prior, *, gradient=True):
+        away = np.log(prior.variances[0] / 7.0)
+        nothing = [np.zeros(len(kernel.theta)) for kernel in prior.kernels]
+        slope = np.append(2e3 * away / prior.variances[0], np.zeros(len(prior.variances) - 1))
+        return 1e3 * away**2, PriorGradient(slope, nothing, 0.0, 0.0)
+
+
+def test_the_search_ends_at_the_bottom():
+    op, _, _ = operator("stored")
+    start = prior(TREES["flat"], op.kernel, variance=300.0)
+    found = tune_prior(Bowl(), start, Search.of(start))
+    assert found.prior.variances == pytest.approx([7.0] * 3, rel=0.01)
+    assert found.evaluations < 30
+
+
+def test_what_is_at_a_bound():
+    op, _, _ = operator("stored")
+    start = prior(TREES["flat"], op.kernel)
+    search = Search.of(start, theta=("gamma",), intercept=True)
+    low, high = module.BOUNDS
+
+    def at(variance, gamma=1.0, intercept=1.0):
+        kernel = replace(op.kernel, gamma=gamma)
+        return search.at_bounds(replace(start, variances=np.full(3, variance), kernels=(kernel,), intercept=intercept))
+
+    assert at(5.0) == []
+    assert at(high) == [("variance", pytest.approx(high))]
+    assert at(low, 1e4) == [("variance", pytest.approx(low)), ("gamma", pytest.approx(1e4))]
+    assert at(5.0, intercept=low) == []
+
+
+def test_one_kernel_moves_as_one():
+    op, _, _ = operator("stored")
+    one, own = (prior(TREES["flat"], op.kernel, own=own) for own in (False, True))
+    assert len(Search.of(one, theta=("gamma",)).logs(one)) == 2
+    assert len(Search.of(own, theta=("gamma",)).logs(own)) == 4

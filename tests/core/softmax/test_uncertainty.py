@@ -5,6 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from core.queries import STRATEGIES, SoftmaxPool, pick
+from core.queries import softmax as queries_softmax
 from core.softmax import ClassTree, Prior, SoftmaxRegression, centred, laplace_posterior, row_weights
 from tests.core.data import size, word_counts
 from tests.core.softmax.problems import operator
@@ -107,3 +108,22 @@ def test_surprises_are_what_each_answer_would_change():
     answers = np.eye(3)
     expected = [[np.abs(answer - p).sum() for answer in answers] for p in state.probabilities]
     assert np.allclose(state.surprises, state.noise * np.array(expected))
+
+
+def test_a_row_that_counts_twice_is_two_rows():
+    op, _, y = operator("hik", N)
+    rows, later = np.arange(N // 2), op.own(np.arange(N // 2, N))
+    twice = np.append(rows, [3, 5])
+    counts = np.bincount(twice).astype(float)
+    counted = SoftmaxRegression(op.only(rows), y[rows] % 2, make_prior(op, 2), counts=counts)
+    repeated = SoftmaxRegression(op.only(twice), y[twice] % 2, make_prior(op, 2))
+    assert np.allclose(
+        laplace_posterior(counted).variance(later), laplace_posterior(repeated).variance(later), rtol=1e-4
+    )
+
+
+def test_draws_are_mirrored():
+    draws = queries_softmax._draws(3)
+    assert draws.shape == (2 * queries_softmax.DRAWS, 3)
+    assert np.allclose(draws.mean(axis=0), 0.0)
+    assert np.allclose(draws.std(axis=0), 1.0, atol=0.1)

@@ -1,11 +1,13 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from core.histograms import raw_rows
-from core.softmax import ClassTree, JointKernel, NamedTree, Prior, SoftmaxRegression, Targets, fit
+from core.linalg import Units
+from core.softmax import ClassTree, JointKernel, NamedTree, Prior, SoftmaxClasses, SoftmaxRegression, Targets, fit
 from tests.core.softmax.problems import TREES, N, operator, prior
 
 TOLERANCE = 1e-10
@@ -234,3 +236,29 @@ def test_classes_may_change_places_while_rows_come():
     more = op.own(np.arange(2))
     model.add(more, np.array([0, 1]), np.array([1, 2, 0]), ClassTree.flat(3))
     assert model.labels.tolist() == [*y.tolist(), 0, 1]
+
+
+def test_a_search_tells_how_often_it_looked_and_what_it_ended_at():
+    op, _, y = operator("hik", 40)
+    classes = SoftmaxClasses(op, y, ClassTree.flat(3), noise=1.0)
+    steps = []
+    given = op.kernel, 1.0
+    first = classes.search(settings=given, most=2.0, on_step=lambda: steps.append(1))
+    assert first.evaluations == len(steps)
+    (at,) = [one for one in first.at_bounds if one.parameter == "variance"]
+    assert at.upper
+    assert at.value == pytest.approx(first.prior.variances[0])
+
+
+def test_a_search_begins_where_the_last_one_ended():
+    op, _, y = operator("hik")
+    classes = SoftmaxClasses(op, y, ClassTree.flat(3), noise=1.0)
+    units, given = Units.of([op]), (op.kernel, 1.0)
+    assert len(classes._starts(units, given)) == 1
+    classes.reset(replace(classes.prior, variances=9.0 * classes.prior.variances))
+    last, origin = classes._starts(units, given)
+    assert np.allclose(origin.variances * 9.0 * units.size(op.kernel), last.variances)
+    true = units.true(last.kernels[0])
+    row = op.own(np.arange(1))
+    expected = classes.prior.variances[0] * op.with_kernel(classes.prior.kernels[0]).diagonal(row)
+    assert np.allclose(last.variances[0] * op.with_kernel(true).diagonal(row), expected)
