@@ -2,16 +2,17 @@
 
 import { h } from "./dom.js";
 
-/** Do it, and tell whether it worked. What goes wrong is told where people look: next to the control. */
-export async function attempt(page, control, act) {
+/** Do it, and tell whether it worked. What goes wrong is told where people look: next to the control, or the one `instead`. */
+export async function attempt(page, control, act, instead = null) {
   page.failed(null);
   for (const old of document.querySelectorAll(".beside")) old.remove();
   try {
     await act();
     return true;
   } catch (problem) {
+    const seen = [control, instead].find((one) => one?.isConnected);
     if (problem.status === 401) page.failed(problem);
-    else if (control.isConnected) tell(control, problem.message); // else nobody looks at it any more
+    else if (seen) tell(seen, problem.message); // else nobody looks at it any more
     return false;
   }
 }

@@ -23,10 +23,11 @@ export function classesSection(place, page, signal) {
   list();
 
   function change(control, act) {
-    return attempt(page, control, async () => {
+    const done = async () => {
       Object.assign(project, await act());
       list();
-    });
+    };
+    return attempt(page, control, done, form); // another change may have made the rows anew in the meantime
   }
 
   function list() {

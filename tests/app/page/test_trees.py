@@ -135,7 +135,8 @@ def test_a_tree_is_entered_and_changed(person, site):
     assert made["parents"] == {"bird": "animal", "robin": "bird", "cat": "animal"}
     assert made["settings"]["likelihood"] == "softmax"
     assert faults(ann.page) == []
-    above.select_option("animal")
+    with ann.page.expect_response("**/classes/tree"):
+        above.select_option("animal")
     expect(ann.page.get_by_label("tree is a kind of")).to_have_value("animal")
     ann.page.get_by_label("animal is a kind of").select_option("robin")
     expect(ann.page.get_by_role("alert")).to_contain_text("cannot be a kind of itself")
