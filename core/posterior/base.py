@@ -14,6 +14,7 @@ from core.histograms import CodedRows, RawRows
 from core.linalg import Operator, Predictor
 
 GOOD_RESIDUAL = 3e-9
+SPOILT_RESIDUAL = 1e-7  # of a solution that was carried along: a new one takes seconds where there are many rows
 BLOCK_ROWS = 256
 
 Variances = Callable[[Any], Floats]
@@ -130,7 +131,7 @@ class Posterior(Drafted, ABC):
 
     def _fit_if_inexact(self) -> None:
         """Solve from scratch where rounding has spoilt a solution that was carried along."""
-        if self.residual() > GOOD_RESIDUAL:
+        if self.residual() > SPOILT_RESIDUAL:
             self._predictor = None
             self._fit()
 
