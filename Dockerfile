@@ -6,10 +6,10 @@ WORKDIR /src
 RUN python -m venv /opt/asknext
 ENV PATH=/opt/asknext/bin:$PATH
 # What it stands on changes less often than its sources: a layer of its own.
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md LICENSE requirements.lock ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
 print(*p['dependencies'], *p['optional-dependencies']['postgres'], *p['optional-dependencies']['dask'], sep='\n')" > requirements.txt \
-    && pip install --no-cache-dir --disable-pip-version-check --requirement requirements.txt
+    && pip install --no-cache-dir --disable-pip-version-check --constraint requirements.lock --requirement requirements.txt
 COPY core core
 COPY app app
 COPY migrations migrations

@@ -2,64 +2,97 @@ PYTHON ?= python3
 VENV := .venv
 DATA ?= ../shared/data
 BIN := $(VENV)/bin
+INSTALL := pip install --quiet --disable-pip-version-check
+LOCKED := --constraint requirements.lock
 
-.PHONY: serve test test-label-studio torture audit bench campaign quality lint clean
+.PHONY: help serve fast test coverage test-label-studio torture audit bench campaign quality lint graph lock clean
 
-serve: $(VENV)/ready
+help: ## say what can be made (this list)
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
+
+serve: $(VENV)/ready ## set everything up and start the service with a small project to try
 	$(BIN)/asknext serve --demo
 
 # A machine that stalls may cut a connection or miss a time limit: such a test, and no other, is tried once more.
 RERUN := --reruns 1 --only-rerun "^(Connect|Read|Write|RemoteProtocol)(Error|Timeout)" --only-rerun "Timeout" --only-rerun "Locator expected"
 
 # The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
-test: lint
+test: lint ## set everything up, lint and run all tests
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=30 $(RERUN)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m "not jit" tests/core --cov --cov-fail-under=95
 
+# While working: lint, then the core (every folder of tests/core but estimators, forests and the compiler) with few random
+# examples each. No server, no database, no browser: before a push, `make test`.
+FAST := $(filter-out %/estimators/ %/forest/ %/jit/ %/__pycache__/,$(wildcard tests/core/*/))
+fast: lint ## lint and the quickest tests, within a minute
+	$(BIN)/pytest -n 2 --hypothesis-profile=quick tests/test_house.py $(FAST)
+
+# What tests reach in app. Tracing makes tests of the service take some two thirds more processor time, so `make test` goes
+# without. The floor is from 90 %, measured without servers in processes of their own and without tests/app/{cluster,input,
+# page,raw,reliability,security}: all of them can only add.
+coverage: $(VENV)/ready ## how much of app its tests reach
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(RERUN) tests/app --cov=app --cov-fail-under=89
+
 # End to end with a real Label Studio from PyPI, in a venv of its own; about two minutes, and more the first time.
-test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready
+test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready ## end to end with a real Label Studio
 	LABEL_STUDIO=$(VENV)-label-studio/bin/label-studio $(BIN)/pytest tests/label_studio -s --durations=0
 
 TORTURE := tests/app/reliability tests/app/input tests/app/security tests/app/raw tests/core/test_all_or_nothing.py
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it. What is timed runs by itself.
-torture: $(VENV)/ready
+torture: $(VENV)/ready ## kills, full disks and load at full length
 	ASKNEXT_TORTURE=1 $(BIN)/pytest $(TORTURE) -m "not alone" -n 2 --dist worksteal --durations=0
 	ASKNEXT_TORTURE=1 $(BIN)/pytest $(TORTURE) -m alone -s --durations=0
 
 # Packages with known vulnerabilities; a skipped test says which advisories could not be reached, and proves nothing.
-audit: $(VENV)/ready
+audit: $(VENV)/ready ## look for packages with known vulnerabilities
 	ASKNEXT_TORTURE=1 $(BIN)/pytest tests/app/security/test_outside.py -k vulnerable -rs
 
 # Real photographs and texts are measured where DATA has them.
-bench: $(VENV)/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
+bench: $(VENV)/ready ## measure speed: the tables of the README
+	$(BIN)/$(INSTALL) $(LOCKED) --editable ".[campaign]"
 	ASKNEXT_BENCH_DATA=$(DATA) $(BIN)/python -m tests.benchmarks
 
 # Learning curves on real data beside scikit-activeml: make campaign DATA=folder-of-npz-files
-campaign: $(VENV)/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[campaign]"
+campaign: $(VENV)/ready ## learning curves on real data (DATA=folder)
+	$(BIN)/$(INSTALL) $(LOCKED) --editable ".[campaign]"
 	$(BIN)/python -m tests.benchmarks.campaign $(DATA)
 
 # Errors, class trees and calibration of the softmax likelihood on real data
-quality: $(VENV)/ready
+quality: $(VENV)/ready ## errors and calibration of the softmax likelihood on real data (DATA=folder)
 	$(BIN)/python -m tests.benchmarks.quality $(DATA)
 
-lint: $(VENV)/ready
+lint: $(VENV)/ready ## ruff, mypy and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-clean:
-	rm -rf $(VENV) $(VENV)-label-studio
+graph: $(VENV)/ready ## draw who imports whom, for CONTRIBUTING.md
+	$(BIN)/python -m tests.import_graph
 
-$(VENV)/ready: pyproject.toml
+# The newest versions that go together, of every extra: resolved with Python 3.11, the oldest that is supported (make lock
+# PYTHON=python3.11), in a venv that needs no lock. They are constraints, so that later versions of Python may leave out or
+# add what they need; they have no hashes, because pip installs nothing editable while it checks hashes.
+lock: $(VENV)-lock/ready ## renew requirements.lock: the versions that everybody installs
+	$(VENV)-lock/bin/pip-compile --quiet --upgrade --all-extras --strip-extras --no-emit-options --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --no-header --output-file requirements.lock pyproject.toml
+
+clean: ## remove the venvs
+	rm -rf $(VENV) $(VENV)-label-studio $(VENV)-lock
+
+$(VENV)/ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dask,dev,plots,postgres]"
+	$(BIN)/$(INSTALL) $(LOCKED) --editable ".[dask,dev,plots,postgres]"
+	touch $@
+
+$(VENV)-lock/ready:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -c "import sys; assert sys.version_info[:2] == (3, 11), sys.version"
+	$(VENV)-lock/bin/$(INSTALL) pip-tools
 	touch $@
 
 $(VENV)-label-studio/ready:
 	$(PYTHON) -m venv $(VENV)-label-studio
-	$(VENV)-label-studio/bin/pip install --quiet --disable-pip-version-check label-studio==1.23.2
+	$(VENV)-label-studio/bin/$(INSTALL) label-studio==1.23.2
 	touch $@

@@ -9,10 +9,10 @@ _passed: Counter[str] = Counter()
 
 def failpoint(name: str) -> None:
     """Die here, at once, if the environment says so."""
-    wanted = os.environ.get("ASKNEXT_FAILPOINT")
-    if not wanted:
+    armed = os.environ.get("ASKNEXT_FAILPOINT")
+    if not armed:
         return
-    place, _, time = wanted.partition(":")
+    place, _, time = armed.partition(":")
     if place == name:
         _passed[name] += 1
         if _passed[name] == int(time or 1):

@@ -27,7 +27,7 @@ from app.api.routes import (
 )
 from app.label_studio.links import LabelStudio
 from app.metrics import Metrics
-from app.services.service import Service
+from app.services.registry.service import Service
 from app.settings import ServiceSettings
 
 WEB = Path(__file__).parent / "web"

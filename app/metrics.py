@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from app.services.service import Service
+from app.services.registry.service import Service
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -56,7 +56,7 @@ class Metrics:
             )
         }
         solver = GaugeMetricFamily("asknext_solver", "The posterior in use", labels=["project", "solver"])
-        for running in self._service().every_running():
+        for running in self._service().all_running():
             project, view = running.project, running.project.view
             values = {
                 "model_lag": project.ledger.sequence - view.sequence,

@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from core._blas import share_cores
 from core._jit import compile_all
-from core.labelling import Labelling, Parameters
 from core.learner import OnlineLearner
-from core.published import Published
+from core.learner.record import Labelling
+from core.learner.view import Published
+from core.models.parameters import Parameters
 from core.settings import Settings
 
 if TYPE_CHECKING:
-    from core.estimator import GPHIKClassifier
-    from core.forest_estimator import GPHIKForestClassifier
+    from core.estimators.classifier import GPHIKClassifier
+    from core.estimators.forest import GPHIKForestClassifier
 
 __all__ = [
     "GPHIKClassifier",
@@ -29,11 +30,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The estimators when they are asked for: scikit-learn takes longer to load than all the rest."""
     if name == "GPHIKClassifier":
-        from core.estimator import GPHIKClassifier
+        from core.estimators.classifier import GPHIKClassifier
 
         return GPHIKClassifier
     if name == "GPHIKForestClassifier":
-        from core.forest_estimator import GPHIKForestClassifier
+        from core.estimators.forest import GPHIKForestClassifier
 
         return GPHIKForestClassifier
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

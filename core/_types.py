@@ -10,3 +10,8 @@ Indices = NDArray[np.int64]
 Dims = NDArray[np.int32]
 Codes = NDArray[np.unsignedinteger[Any]]  # 16 or 32 bits
 Table = Any  # n x D numbers: a dense array or a scipy CSR matrix
+
+
+def no_rows() -> Indices:
+    """An empty index array."""
+    return np.empty(0, dtype=np.int64)

@@ -85,8 +85,8 @@ def check_share(name: str, value: Any) -> float:
 def check_numbers(what: str, values: Any, n: int) -> Indices:
     """Numbers from 0 to n - 1, one or many and perhaps none, or a ValueError: floats and booleans are none."""
     numbers = np.asarray(values)
-    whole = numbers.dtype.kind in "iu" or not numbers.size
-    if not whole or (numbers.size and not 0 <= numbers.min() <= numbers.max() < n):
+    integral = numbers.dtype.kind in "iu" or not numbers.size
+    if not integral or (numbers.size and not 0 <= numbers.min() <= numbers.max() < n):
         raise ValueError(f"{what} must be whole numbers from 0 to {n - 1}; got {values!r}")
     return numbers.astype(np.int64, copy=False)
 

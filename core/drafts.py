@@ -1,7 +1,7 @@
-"""Changes that are made whole or not at all.
+"""Atomic changes of objects: a change is made completely or not at all.
 
-A change is made to a twin, which then takes the place of the thing in one step. Whatever is raised before that step,
-by the change or by an interrupt, has changed nothing, and nothing has to be taken back.
+A method changes a shallow copy (the draft), which then replaces the state of the object in one step. An exception or an
+interrupt before that step leaves the object as it was, so that nothing has to be rolled back.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Drafted:
-    """What can be changed in a draft."""
+    """Base class of objects whose changes are made to a draft first."""
 
     def draft(self) -> Self:
-        """A twin that shares what never changes: what is done to it does not show here, and neither the other way.
+        """A shallow copy: changes of one do not affect the other.
 
-        Buffers that grow at their end are shared, too, so that only one of both may grow.
+        Buffers that grow at their end are shared, so only one of the two may append to them.
         """
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -28,7 +28,7 @@ class Drafted:
 
 
 def read_only(array: NDArray[T]) -> NDArray[T]:
-    """A view through which nobody can change what others have."""
+    """A view of an array that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 
 def all_or_nothing(change: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
-    """A method that changes a draft, which takes the place of the object when all is done.
+    """Decorator: the method changes a draft, whose state replaces that of the object when the method returns.
 
     >>> class Pair(Drafted):
     ...     first = second = 0

@@ -1,87 +1,22 @@
-"""What a user sets, and the model's parts that follow from it."""
+"""What a user sets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import scipy.sparse as sp
 
-from core._types import Floats, Indices, Table
-from core.checks import check_choice, check_finite, check_not_negative, check_number
-from core.evidence import CriterionName, Given
-from core.histograms import (
-    Allocate,
-    Chunked,
-    Complement,
-    Histograms,
-    LevelRule,
-    blocks_of,
-    raw_rows,
-    reduced,
-    split_signs,
-)
-from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel, Transform, group_weights
-from core.linalg import (
-    DenseOperator,
-    HistogramOperator,
-    LinearOperator,
-    Operator,
-    Query,
-    StoredOperator,
-)
-from core.posterior import POSTERIORS, LabelRegression, PosteriorRule
-from core.softmax import ClassTree, SoftmaxClasses
+from core.checks import check_choice, check_number
+from core.histograms import LevelRule
+from core.kernels import Transform
+from core.posterior import POSTERIORS, PosteriorRule
+from core.probabilities import Likelihood
+from core.tuning import CriterionName
 
 KernelName = Literal["hik", "rbf", "linear"]
 KernelRule = KernelName | Literal["auto"]
-Likelihood = Literal["gaussian", "softmax"]
 ModelRule = Literal["gp", "forest", "auto"]
 TuneRule = CriterionName | Literal["cv"] | None
-
-
-@dataclass(frozen=True)
-class Reader:
-    """How a table of numbers becomes rows of the operator: fixed when the first rows come."""
-
-    histograms: bool
-    complement: Complement | None
-    split: bool = False
-    sparse: bool = False  # rows may stay sparse where they are no histograms
-
-    @property
-    def doubles(self) -> bool:
-        """Whether each column becomes two."""
-        return self.split or self.complement is not None
-
-    def check(self, x: Table) -> Table:
-        """The table without duplicate entries, or a ValueError that names the value that cannot be used.
-
-        One that is read in chunks is checked when it is read; rows are then counted from the first of the chunk.
-        """
-        if isinstance(x, Chunked):
-            return x.changed(self.check)
-        if sp.issparse(x) and not x.has_canonical_format:
-            x = x.copy()
-            x.sum_duplicates()
-        check_finite(x)
-        if self.histograms and not self.doubles:
-            check_not_negative(x)
-        return x
-
-    def coded(self, x: Table) -> Table:
-        """The numbers that are compared: complements or negative parts are joined here."""
-        if isinstance(x, Chunked):
-            return x.changed(self.coded, (1 + self.doubles) * x.shape[1])
-        if self.split:
-            return split_signs(x)
-        return self.complement(x) if self.complement else x
-
-    def __call__(self, x: Table) -> Query:
-        """Checked rows as a query."""
-        if self.histograms:
-            return raw_rows(self.coded(x))
-        return x if self.sparse else dense(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,103 +115,3 @@ class Settings:
                 f'model={self.model!r} needs tune="loo" and posterior="auto", and knows no balance, l1 or l2: '
                 'change these, or choose model="gp"'
             )
-
-    def reader(self, x: Table) -> Reader:
-        """For checked first rows: the scale of complements is theirs."""
-        sparse = self.kernel == "linear" and self.likelihood == "softmax"
-        return Reader(self.kernel == "hik", Complement.of(x) if self.complement else None, self.split, sparse)
-
-    def make_kernel(self, x: Table, reader: Reader) -> Kernel:
-        """Of checked first rows: their number of columns, and their spread where gamma is to fit it."""
-        weights, groups = group_weights(self.weights, self.groups, x.shape[1])
-        bias = float(self.bias)
-        if self.kernel == "hik":
-            if reader.doubles:
-                groups = np.concatenate([groups, groups])
-            return IntersectionKernel(weights, groups, bias, self.transform, float(self.eta), self._unit(x, reader))
-        if self.kernel == "linear":
-            return LinearKernel(weights, groups, bias)
-        return RBFKernel(weights, groups, bias, self._gamma(x))
-
-    def untuned(self, operator: Operator) -> Given:
-        """Kernel and noise as they are set, for the rows of an operator whose kernel may have been tuned."""
-        kernel = operator.kernel
-        weights = np.ones_like(kernel.weights) if self.weights is None else np.array(self.weights, dtype=np.float64)
-        kernel = replace(kernel, weights=weights, bias=float(self.bias))
-        if isinstance(kernel, IntersectionKernel):
-            kernel = replace(kernel, eta=float(self.eta))
-        if isinstance(kernel, RBFKernel):
-            kernel = replace(kernel, gamma=self._gamma(operator.own(np.arange(len(operator)))), amplitude=1.0)
-        return kernel, float(self.noise)
-
-    def _unit(self, x: Table, reader: Reader) -> float:
-        """Of values under "exp": the largest one, where a search may choose, or else 1."""
-        if self.transform != "exp" or self.tune is None or reader.complement:
-            return 1.0
-        return reduced(x, _largest, max) or 1.0
-
-    def _gamma(self, x: Table) -> float:
-        if not isinstance(self.gamma, str):
-            return float(self.gamma)
-        return 1.0 / float(x.shape[1] * (dense(x).var() or 1.0))
-
-    def operator(self, x: Table, reader: Reader, allocate: Allocate = np.empty, *, rows: bool = True) -> Operator:
-        """Of checked first rows; coded ones are kept in arrays made by `allocate`, or without `rows` not at all."""
-        kernel = self.make_kernel(x, reader)
-        if isinstance(kernel, IntersectionKernel):
-            make = Histograms.of if rows else Histograms.without_rows
-            return HistogramOperator(make(reader.coded(x), self.levels, allocate), kernel)
-        if isinstance(kernel, LinearKernel):
-            return LinearOperator(x[:], kernel) if reader.sparse else DenseOperator(dense(x), kernel)
-        assert isinstance(kernel, RBFKernel)
-        # A softmax fit is many products with the same matrix.
-        stored = self.likelihood == "softmax" and 8 * x.shape[0] ** 2 <= self.max_memory
-        return (StoredOperator if stored else DenseOperator)(dense(x), kernel)
-
-    def regression(self, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
-        """Of an operator and the class numbers of its rows."""
-        return LabelRegression(
-            operator,
-            labels,
-            n_classes,
-            noise=float(self.noise),
-            balance=self.balance,
-            rule=self.posterior,
-            max_memory=self.max_memory,
-        )
-
-    def softmax(self, operator: Operator, labels: Indices, tree: ClassTree) -> SoftmaxClasses:
-        """The same under the softmax likelihood; labels are numbers of the tree's nodes."""
-        return SoftmaxClasses(
-            operator,
-            labels,
-            tree,
-            noise=float(self.noise),
-            max_memory=self.max_memory,
-            tie="node" if self.class_variances else "depth",
-        )
-
-
-def _largest(x: Table) -> float:
-    return float(abs(x).max()) if x.shape[0] else 0.0
-
-
-def dense(x: Table) -> Floats:
-    """The table as a dense array."""
-    if isinstance(x, Chunked):
-        return np.concatenate([dense(block) for block in blocks_of(x)])
-    return np.asarray(x.toarray() if sp.issparse(x) else x)
-
-
-def as_table(x: Any) -> Table:
-    """Rows of numbers, dense or CSR, from what a user gives; values are not looked at.
-
-    >>> as_table([[1, 2]]).dtype
-    dtype('float64')
-    """
-    if isinstance(x, Chunked) and x.shape[0]:
-        return x
-    table = x.tocsr().astype(np.float64) if sp.issparse(x) else np.asarray(x, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] == 0:
-        raise ValueError(f"items must be a table with at least one row and one column; got shape {table.shape}")
-    return table

@@ -99,6 +99,12 @@ def test_only_sources_go_into_the_image():
     assert project["project"]["readme"] in copied
 
 
+def test_the_image_has_the_versions_that_are_tested():
+    (install,) = [run for run in all_of(BUILD, "RUN") if "--requirement" in run]
+    assert "--constraint requirements.lock" in install
+    assert "requirements.lock" in all_of(BUILD, "COPY")[0].split()
+
+
 def test_commands_exist():
     known = typer.main.get_command(app).commands
     commands = [json.loads(only(FINAL, "CMD"))] + [COMPOSE["services"][name].get("command") for name in OURS]

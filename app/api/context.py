@@ -15,9 +15,10 @@ from app.api.strict_json import StrictRoute
 from app.label_studio.links import LabelStudio
 from app.services.access import Principal, Role
 from app.services.problems import Forbidden, NotFound, Unauthorised
-from app.services.project import Project
-from app.services.service import Running, Service
-from app.services.turns import Priority, Task
+from app.services.project.state import Project
+from app.services.registry.running import Running
+from app.services.registry.service import Service
+from app.services.runtime.writer import Priority, Task
 
 bearer = HTTPBearer(auto_error=False, description="A key made by `asknext keys create` or POST /v1/keys")
 T = TypeVar("T")
@@ -94,7 +95,7 @@ class AtProject(Caller):
     async def do(self, task: Task, priority: Priority = "now") -> Any:
         """Let the project's writer do something; no thread waits for it."""
         answer = await asyncio.wrap_future(self.running.writer.submit(task, priority))
-        self.service.look_after(self.running)
+        self.service.train_if_due(self.running)
         return answer
 
 

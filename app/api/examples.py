@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from app.services.project_settings import ProjectSettings
+from app.services.project.settings import ProjectSettings
 
 ID = "18e86f4314fc0ffc704fabdc3283853e"
 LEASE = {"id": "18e86f433145e12c92d4858371fa3f71", "expires_at": "2026-11-16T05:36:25.900000Z"}
@@ -67,7 +67,7 @@ ADVICE = {
     "low": 0.78,
     "high": 0.99,
     "stop": False,
-    "reason": "go on: 93.3% of the labels are foretold by the others",
+    "reason": "go on: 93.3% of the labels are predicted by the others",
 }
 KEY = {
     "id": ID,

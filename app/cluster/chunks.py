@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from app.cluster import work
-from app.cluster.connection import Cluster
+from app.cluster.cluster import Cluster
 from core._types import Table
 
 T = TypeVar("T")
@@ -27,9 +27,9 @@ class ClusterChunks:
         return map(self.read, range(self.count))
 
     def reduced(self, look: Callable[[Table, Any], T], join: Callable[[T, T], T]) -> T:
-        """Of all chunks."""
-        told = self.cluster.tell((self.read, look))
-        found: T = self.cluster.joined(self.cluster.map(work.look_at_chunk, list(range(self.count)), told), join)
+        """What `look` finds in each chunk, joined over all chunks."""
+        sent = self.cluster.send((self.read, look))
+        found: T = self.cluster.joined(self.cluster.map(work.look_at_chunk, list(range(self.count)), sent), join)
         return found
 
     def added(self, look: Callable[[Table, Any], T]) -> T:

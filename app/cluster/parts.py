@@ -14,14 +14,14 @@ from core.posterior import Part
 from core.posterior.parts import Change
 
 if TYPE_CHECKING:
-    from app.cluster.connection import Cluster
+    from app.cluster.cluster import Cluster
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterParts:
-    """As `core.posterior.Parts`. Changes are on their way when `map` returns; who collects waits for them."""
+    """The `Parts` of core on a cluster. Changes are on their way when `map` returns; who collects waits for them."""
 
     cluster: "Cluster"
     edges: tuple[int, ...]  # where parts begin, and the number of items
@@ -32,7 +32,7 @@ class ClusterParts:
 
     def map(self, change: Change) -> "ClusterParts":
         """One task for each part, where the part is."""
-        futures = self.cluster.map(work.changed, list(self.futures), self.cluster.tell(change))
+        futures = self.cluster.map(work.changed, list(self.futures), self.cluster.send(change))
         return ClusterParts(self.cluster, self.edges, tuple(futures))
 
     def collect(self, look: Callable[..., T], along: NDArray[Any] | None = None) -> list[T]:
@@ -41,9 +41,9 @@ class ClusterParts:
         if along is not None:
             cuts = zip(self.edges[:-1], self.edges[1:], strict=True)
             stretches = [(np.packbits(along[first:last]),) for first, last in cuts]
-            self.cluster.bytes_told += sum(bits.nbytes for (bits,) in stretches)
-        told, firsts = self.cluster.tell(look), list(self.edges[:-1])
-        return self.cluster.gather(self.cluster.map(work.looked_at, firsts, list(self.futures), told, stretches))
+            self.cluster.bytes_sent += sum(bits.nbytes for (bits,) in stretches)
+        sent, firsts = self.cluster.send(look), list(self.edges[:-1])
+        return self.cluster.gather(self.cluster.map(work.looked_at, firsts, list(self.futures), sent, stretches))
 
     def take(self, items: Indices) -> Part:
         """Asks only the parts that hold them."""
@@ -62,7 +62,7 @@ class ClusterParts:
         while done < len(part):
             held = edges[-1] - edges[-2]
             room = size - held or size
-            piece = self.cluster.tell(part.between(done, min(len(part), done + room)))
+            piece = self.cluster.send(part.between(done, min(len(part), done + room)))
             done = min(len(part), done + room)
             if held < size:
                 futures[-1] = self.cluster.map(work.grown, [futures[-1]], piece)[0]

@@ -1,4 +1,4 @@
-"""What workers do: small functions of what they hold and what they are told."""
+"""What workers do: small functions of what they hold and what they receive."""
 
 import pickle
 from collections.abc import Callable
@@ -9,9 +9,9 @@ import numpy as np
 
 from core import compile_all, share_cores
 from core._types import Indices, Table
-from core.labels import checked_labels
+from core.classes.labels import checked_labels
 from core.posterior import Part
-from core.settings import as_table
+from core.tables import as_table
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def dask_setup(_: Any) -> None:
     compile_all()
 
 
-def told(data: bytes) -> Any:
+def received(data: bytes) -> Any:
     """What the service sent."""
     _ready()
     return pickle.loads(data)
@@ -53,7 +53,7 @@ def look_at_chunk(number: int, source: tuple[Callable[[int], tuple[Any, Any]], C
 
 
 def joined(a: T, b: T, join: Callable[[T, T], T]) -> T:
-    """Of two blocks, what is known of both."""
+    """What is known of two neighbouring blocks, joined."""
     return join(a, b)
 
 
@@ -76,7 +76,7 @@ def looked_at(first: int, part: Part, look: Callable[..., Any], along: tuple[Any
 
 
 def taken(part: Part, places: Indices) -> Part:
-    """Some items of a part."""
+    """The items of a part at these places."""
     return part.take(places)
 
 

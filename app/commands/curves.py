@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from app.commands.plots import new_figure, save
-from core.simulation import Curve, Task, marks, simulate
+from core.experiments.simulation import Curve, Task, marks, simulate
 
 
 def play(task: Task, names: list[str], budget: int, repeats: int, seed: int) -> list[Curve]:
@@ -19,7 +19,7 @@ def play(task: Task, names: list[str], budget: int, repeats: int, seed: int) -> 
 
 
 def print_curves(curves: list[Curve], target: float) -> None:
-    """As a table."""
+    """Print a table of the learning curves."""
     table = Table()
     for title in ("strategy", "accuracy at half", "at the end", "area under the curve", f"labels for {target:.0%}"):
         table.add_column(title)
@@ -32,7 +32,7 @@ def print_curves(curves: list[Curve], target: float) -> None:
 
 
 def plot_curves(curves: list[Curve], path: Path, title: str) -> None:
-    """As a picture."""
+    """Draw the learning curves."""
     figure = new_figure(7, 4.5)
     axes = figure.add_subplot(title=title, xlabel="labels", ylabel="test accuracy")
     for curve in curves:

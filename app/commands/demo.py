@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from app.db import projects
-from app.services import catalogue
-from app.services.pool import AddItems, NewItem, dense_row
-from app.services.project_settings import ProjectSettings
-from app.services.service import Service
+from app.services.items.add import AddItems, NewItem, dense_row
+from app.services.project import catalogue
+from app.services.project.settings import ProjectSettings
+from app.services.registry.service import Service
 
 NAMES = list("0123456789")  # the page takes the key 3 for the class "3"
 MAGNIFIED = 12

@@ -37,17 +37,17 @@ def connect(
     top: Annotated[int, typer.Option(min=1, max=1000, help="tasks to put in order after each label")] = 20,
 ) -> None:
     """Connect a project of Label Studio: backend, webhook, settings, and everything that is there already."""
-    from app.label_studio.connecting import NOTES, Connection  # seconds, which --help need not wait for
+    from app.label_studio.connecting import NOTES, Connector  # seconds, which --help need not wait for
     from app.label_studio.remote import Remote, RemoteError, checked_address
     from app.services.problems import Problem
 
     try:
         address = checked_address(url)
         with closing(Remote(address, token)) as remote, connected(asknext_url, key) as client:
-            one = Connection(remote, client, address, token.strip(), project, callback_url or asknext_url, top)
+            one = Connector(remote, client, address, token.strip(), project, callback_url or asknext_url, top)
             made = one.make(asknext_project, typer.echo)
     except RemoteError as error:
-        raise fatal(f"{error}\nIt says: {error.said}" if error.said else str(error)) from error
+        raise fatal(f"{error}\nIt says: {error.reason}" if error.reason else str(error)) from error
     except Problem as problem:
         raise fatal(problem.detail) from problem
     typer.echo("\n".join(f"- {note}" for note in NOTES))

@@ -9,7 +9,7 @@ import typer
 from sklearn.datasets import load_svmlight_file
 
 from core.checks import check_finite
-from core.simulation import Task
+from core.experiments.simulation import Task
 
 TEST_SHARE = 0.3
 

@@ -9,9 +9,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from app.commands.plots import new_figure, save
-from core.evaluation import Evaluation, evaluate
-from core.quality import error_reject_curve, reliability_curve
-from core.simulation import Task
+from core.experiments.evaluation import Evaluation, evaluate
+from core.experiments.simulation import Task
+from core.metrics import error_reject_curve, reliability_curve
 
 REJECTED = (0.1, 0.2)
 
@@ -28,7 +28,7 @@ def measure(task: Task, names: list[Any], kernel: Any, rows: int, seed: int) -> 
 
 
 def print_qualities(found: list[Evaluation]) -> None:
-    """As a table."""
+    """Print a table of the figures of each likelihood."""
     table = Table()
     rejecting = [f"error, {share:.0%} rejected" for share in REJECTED]
     for title in ("likelihood", "error", *rejecting, "log loss", "Brier score", "calibration error"):

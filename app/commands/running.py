@@ -11,14 +11,14 @@ from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
 from app import logs
-from app.api.connection import connection_class
+from app.api.http_protocol import protocol_class
 from app.commands.demo import make_demo
 from app.commands.options import fatal
 from app.db.database import AlreadyOwned, DatabaseUnavailable
 from app.db.errors import NewerRevision
 from app.main import create_app
 from app.services.problems import Forbidden
-from app.services.service import Service
+from app.services.registry.service import Service
 from app.settings import ServiceSettings
 
 GRACE = 30  # seconds for requests that are being answered when the service is told to stop
@@ -56,7 +56,7 @@ def server_config(app: FastAPI, settings: ServiceSettings) -> uvicorn.Config:
     """How uvicorn serves the application."""
     return uvicorn.Config(
         app,
-        http=connection_class(settings),
+        http=protocol_class(settings),
         ws="none",
         log_config=None,
         access_log=False,

@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 import typer
 
 from app.commands.plots import check_folder
-from app.services.strategies import Strategy
+from app.services.project.strategies import Strategy
 
 STRATEGIES = get_args(Strategy)
 

@@ -18,7 +18,7 @@ class Database:
     """A database by its URL: sqlite:///path or postgresql://user@host/name.
 
     With `checkpoints=False` a process beside the running service leaves the work of checkpoints to it (SQLite). With
-    `writes=False` it only reads, and needs no turn to write for that: it may be asked to read by whoever has the turn.
+    `writes=False` it only reads, and needs no lock for that: it may be asked to read by whoever holds the lock.
     """
 
     def __init__(self, url: str, *, checkpoints: bool = True, writes: bool = True) -> None:
@@ -50,7 +50,7 @@ class Database:
         A process that has owned the models and lost them gets OwnershipLost until it owns them again and resumes.
         """
         try:
-            with translated(writing=True), self._backend.turns.take(), self._writers().begin() as connection:
+            with translated(writing=True), self._backend.write_lock.take(), self._writers().begin() as connection:
                 yield connection
         except DatabaseUnavailable as error:
             self._write_failed = True

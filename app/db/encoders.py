@@ -17,7 +17,7 @@ def get(connection: Connection, project_id: str) -> Row[Any] | None:
     return connection.execute(select(encoders).where(encoders.c.project_id == project_id)).one_or_none()
 
 
-def shown(connection: Connection, project_ids: list[str]) -> dict[str, Row[Any]]:
+def without_states(connection: Connection, project_ids: list[str]) -> dict[str, Row[Any]]:
     """Encoders of several projects without their states, which may be large."""
     columns = [column for column in encoders.c if column is not encoders.c.state]
     query = select(*columns).where(encoders.c.project_id.in_(project_ids))

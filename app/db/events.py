@@ -18,7 +18,8 @@ def add(connection: Connection, values: dict[str, Any]) -> int:
 def stream(connection: Connection, project_id: str, after: int = 0) -> Iterator[Row[Any]]:
     """All events of a project behind this sequence number, in their order."""
     query = select(events).where(events.c.project_id == project_id, events.c.sequence > after)
-    return iter(connection.execute(query.order_by(events.c.sequence).execution_options(yield_per=5000)))
+    with connection.execute(query.order_by(events.c.sequence).execution_options(yield_per=5000)) as rows:
+        yield from rows
 
 
 def page(connection: Connection, project_id: str, after: int, limit: int) -> Sequence[Row[Any]]:
@@ -42,7 +43,7 @@ def of_items(connection: Connection, project_id: str, numbers: Sequence[int]) ->
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventQuery:
     """Which events: None stands for all, an empty list for none."""
 
     item: int | None = None
@@ -52,20 +53,20 @@ class Wanted:
 
 
 def newest(
-    connection: Connection, project_id: str, wanted: Wanted, before: int | None, limit: int
+    connection: Connection, project_id: str, which: EventQuery, before: int | None, limit: int
 ) -> Sequence[Row[Any]]:
     """Events before this sequence number, the newest first."""
     query = select(events).where(events.c.project_id == project_id)
     if before is not None:
         query = query.where(events.c.sequence < before)
-    if wanted.item is not None:
-        query = query.where(events.c.item == wanted.item)
-    if wanted.key_ids is not None:
-        query = query.where(events.c.key_id.in_(wanted.key_ids))
-    if wanted.kind is not None:
-        query = query.where(events.c.kind == wanted.kind)
-    if wanted.class_numbers is not None:
-        query = query.where(events.c.class_number.in_(wanted.class_numbers))
+    if which.item is not None:
+        query = query.where(events.c.item == which.item)
+    if which.key_ids is not None:
+        query = query.where(events.c.key_id.in_(which.key_ids))
+    if which.kind is not None:
+        query = query.where(events.c.kind == which.kind)
+    if which.class_numbers is not None:
+        query = query.where(events.c.class_number.in_(which.class_numbers))
     return connection.execute(query.order_by(events.c.sequence.desc()).limit(limit)).all()
 
 
@@ -94,12 +95,6 @@ def by_person(connection: Connection, project_id: str) -> Sequence[Any]:
     query = select(events.c.key_id, func.count(is_label.distinct()).label("items"), last)
     query = query.where(events.c.project_id == project_id).group_by(events.c.key_id)
     return connection.execute(query.order_by(events.c.key_id)).all()
-
-
-def last_sequence(connection: Connection, project_id: str) -> int:
-    """The sequence number of the newest event, 0 without one."""
-    query = select(func.coalesce(func.max(events.c.sequence), 0)).where(events.c.project_id == project_id)
-    return int(connection.execute(query).scalar_one())
 
 
 def find_request(connection: Connection, project_id: str, idempotency_key: str) -> Row[Any] | None:

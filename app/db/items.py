@@ -18,7 +18,7 @@ def add(connection: Connection, rows: list[dict[str, Any]]) -> None:
 
 
 def with_keys(connection: Connection, project_id: str, keys: Sequence[str]) -> dict[str, Row[Any]]:
-    """Those that are there, by key."""
+    """Items that have these keys, by key."""
     found: dict[str, Row[Any]] = {}
     for first in range(0, len(keys), CHUNK):
         part = keys[first : first + CHUNK]
@@ -44,10 +44,11 @@ def page(connection: Connection, project_id: str, after: int, limit: int) -> Seq
     return connection.execute(query.order_by(items.c.number).limit(limit)).all()
 
 
-def stream_keys(connection: Connection, project_id: str) -> Iterator[Row[Any]]:
+def stream_keys(connection: Connection, project_id: str) -> Iterator[Any]:
     """Key, batch and time of all items, in their order."""
     query = select(items.c.key, items.c.batch, items.c.created_at).where(items.c.project_id == project_id)
-    return iter(connection.execute(query.order_by(items.c.number).execution_options(yield_per=5000)))
+    with connection.execute(query.order_by(items.c.number).execution_options(yield_per=5000)) as rows:
+        yield from rows
 
 
 def stream_features(connection: Connection, project_id: str, start: int, stop: int) -> Iterator[bytes]:
@@ -55,7 +56,8 @@ def stream_features(connection: Connection, project_id: str, start: int, stop: i
     query = select(items.c.features).where(
         items.c.project_id == project_id, items.c.number >= start, items.c.number < stop
     )
-    return iter(connection.scalars(query.order_by(items.c.number).execution_options(yield_per=2000)))
+    with connection.scalars(query.order_by(items.c.number).execution_options(yield_per=2000)) as values:
+        yield from values
 
 
 def matching(connection: Connection, project_id: str, fields: dict[str, str | int | float | bool]) -> list[int]:
@@ -69,7 +71,7 @@ def matching(connection: Connection, project_id: str, fields: dict[str, str | in
 
 
 def _has(name: str, value: str | int | float | bool) -> ColumnElement[bool]:
-    """For SQLite, whose paths into JSON take no quotes in a name."""
+    """A condition for SQLite, whose paths into JSON take no quotes in a name."""
     entry = func.json_each(items.c.data).table_valued("key", "value", "type")
     if isinstance(value, bool):
         same = entry.c.type == str(value).lower()

@@ -11,7 +11,7 @@ UNFINISHED = ("queued", "running")
 
 
 def add(connection: Connection, job_id: str, project_id: str, kind: str, now: float) -> None:
-    """A job that waits for its turn."""
+    """A job that waits for a thread."""
     connection.execute(insert(jobs).values(id=job_id, project_id=project_id, kind=kind, state="queued", created_at=now))
 
 
@@ -21,7 +21,7 @@ def change(connection: Connection, job_id: str, **values: Any) -> None:
 
 
 def begin(connection: Connection, job_id: str) -> None:
-    """The turn of a job has come; one that has ended before stays so."""
+    """A thread works on the job; one that has ended before stays so."""
     query = update(jobs).where(jobs.c.id == job_id, jobs.c.state == "queued")
     connection.execute(query.values(state="running"))
 

@@ -40,7 +40,7 @@ def link(connection: Connection, project_id: str) -> Row[Any] | None:
 
 
 def every_link(connection: Connection) -> Sequence[Row[Any]]:
-    """Of all projects that are not deleted."""
+    """The links of all projects that are not deleted."""
     query = select(links).join(projects, projects.c.id == links.c.project_id)
     return connection.execute(query.where(projects.c.deleted_at.is_(None))).all()
 
@@ -79,7 +79,9 @@ def touched_tasks(connection: Connection, project_id: str) -> set[int]:
     return set(connection.scalars(query.distinct()))
 
 
-def settle_task(connection: Connection, project_id: str, task: int, *, item: int | None, problem: str | None) -> None:
+def set_task_outcome(
+    connection: Connection, project_id: str, task: int, *, item: int | None, problem: str | None
+) -> None:
     """What became of a task that waited."""
     query = update(tasks).where(tasks.c.project_id == project_id, tasks.c.task == task)
     connection.execute(query.values(item=item, problem=problem) if item is None else query.values(item=item, data=None))
@@ -128,7 +130,7 @@ def broken_tasks(connection: Connection, project_id: str, limit: int) -> Sequenc
 
 
 def annotations_with(connection: Connection, project_id: str, ids: Iterable[int]) -> dict[int, Row[Any]]:
-    """Those that are known, by id."""
+    """Annotations that are known, by id."""
     return _found(connection, annotations.c.annotation, project_id, ids)
 
 
@@ -173,7 +175,7 @@ def of_person(connection: Connection, project_id: str, item: int, key_id: str) -
     return connection.execute(query.order_by(annotations.c.changed_at.desc(), annotations.c.annotation.desc())).all()
 
 
-def heard_before(connection: Connection, project_id: str, of: Sequence[int], time: float) -> Iterator[Row[Any]]:
+def unchanged_since(connection: Connection, project_id: str, of: Sequence[int], time: float) -> Iterator[Row[Any]]:
     """Annotations of these tasks that are not gone, and of which nothing was heard since."""
     query = select(annotations).where(annotations.c.project_id == project_id, annotations.c.heard_at < time)
     query = query.where(annotations.c.kind != "gone")
@@ -182,10 +184,10 @@ def heard_before(connection: Connection, project_id: str, of: Sequence[int], tim
 
 
 def _found(connection: Connection, column: Any, project_id: str, ids: Iterable[int]) -> dict[int, Row[Any]]:
-    table, wanted = column.table, list(ids)
+    table, numbers = column.table, list(ids)
     found: dict[int, Row[Any]] = {}
-    for first in range(0, len(wanted), CHUNK):
-        part = wanted[first : first + CHUNK]
+    for first in range(0, len(numbers), CHUNK):
+        part = numbers[first : first + CHUNK]
         query = select(table).where(table.c.project_id == project_id, column.in_(part))
         found |= {getattr(row, column.name): row for row in connection.execute(query)}
     return found

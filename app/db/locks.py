@@ -68,7 +68,7 @@ class FileLock:
         return os.pread(self._file, 32, 0).decode("ascii", "replace") or "unknown"
 
 
-class Turns:
+class WriteLock:
     """Lets one writer in at a time: among threads, and among processes where a file is given."""
 
     def __init__(self, path: Path | None = None, timeout: float = WAIT_SECONDS) -> None:
@@ -78,7 +78,7 @@ class Turns:
 
     @contextmanager
     def take(self) -> Iterator[None]:
-        """Wait for the turn and hold it."""
+        """Wait for the lock and hold it."""
         if not self._threads.acquire(timeout=self._timeout):
             raise DatabaseUnavailable(f"another write has held the database for {self._timeout:g} s")
         try:
@@ -89,7 +89,7 @@ class Turns:
 
     @contextmanager
     def take_if_free(self) -> Iterator[bool]:
-        """Hold the turn if no thread of this process has it; tells whether that is so."""
+        """Hold the lock if no thread of this process has it; tells whether that is so."""
         free = self._threads.acquire(blocking=False)
         try:
             yield free
@@ -150,8 +150,8 @@ class AdvisoryOwnership:
     the process was held up between looking and writing. Its engine pings it before each use, and makes no other.
     """
 
-    def __init__(self, make_engine: Callable[[], Engine], turns: Turns, key: int) -> None:
-        self._make_engine, self._turns, self._key = make_engine, turns, key
+    def __init__(self, make_engine: Callable[[], Engine], write_lock: WriteLock, key: int) -> None:
+        self._make_engine, self._write_lock, self._key = make_engine, write_lock, key
         self._session: tuple[Any, ...] | None = None  # process of the database server and its start
         self._lost = True
         self.take()
@@ -189,7 +189,7 @@ class AdvisoryOwnership:
 
     def held(self) -> bool:
         """Whether the connection has lived on; asks the server, unless a write does so just now."""
-        with self._turns.take_if_free() as free:
+        with self._write_lock.take_if_free() as free:
             if free and not self._lost:
                 try:
                     self.writers.connect().close()

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
-from app.db.locks import WAIT_SECONDS, AdvisoryOwnership, Turns
+from app.db.locks import WAIT_SECONDS, AdvisoryOwnership, WriteLock
 
 OWNER_KEY = 0x61736B6E657874_01  # "asknext", and a number for each use
 WRITER_KEY = 0x61736B6E657874_02
@@ -38,18 +38,18 @@ class Postgresql:
 
     def __init__(self, url: URL) -> None:
         self._url = url.set(drivername="postgresql+psycopg", query={**_CONNECTION_OPTIONS, **url.query})
-        self.turns = Turns()
+        self.write_lock = WriteLock()
         self.writers = self._writing_engine(max_overflow=1)  # of a process beside the owner
         self._reading = _engine(self._url, pool_pre_ping=True, pool_size=10, max_overflow=20)
         self.readers = self._reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def own(self) -> AdvisoryOwnership:
         """Own the database."""
-        return AdvisoryOwnership(self._writing_engine, self.turns, OWNER_KEY)
+        return AdvisoryOwnership(self._writing_engine, self.write_lock, OWNER_KEY)
 
     def _writing_engine(self, max_overflow: int = 0) -> Engine:
         engine = _engine(self._url, pool_pre_ping=True, pool_size=1, max_overflow=max_overflow)
-        event.listen(engine, "begin", _wait_for_turn)
+        event.listen(engine, "begin", _take_write_lock)
         return engine
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ def _engine(url: URL, **options: Any) -> Engine:
     return engine
 
 
-def _wait_for_turn(connection: Connection) -> None:
+def _take_write_lock(connection: Connection) -> None:
     """Writers of all processes take turns, so what they read stays true and events commit in their sequence."""
     if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
         return  # nothing but the lock of the owner is taken so

@@ -34,7 +34,7 @@ def page(connection: Connection, after: str, limit: int, only: str | None) -> Se
 
 
 def every_id(connection: Connection) -> list[str]:
-    """Of all projects that are not deleted."""
+    """The ids of all projects that are not deleted."""
     return list(connection.scalars(select(projects.c.id).where(projects.c.deleted_at.is_(None))))
 
 
@@ -61,7 +61,7 @@ def all_classes(connection: Connection, project_id: str) -> Sequence[Row[Any]]:
 
 
 def classes_of(connection: Connection, project_ids: list[str]) -> dict[str, list[Any]]:
-    """The same, of several projects."""
+    """The classes of several projects, by project."""
     found: dict[str, list[Any]] = {}
     query = select(classes).where(classes.c.project_id.in_(project_ids)).order_by(classes.c.number)
     for row in connection.execute(query):

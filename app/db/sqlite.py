@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from app.db.errors import DatabaseUnavailable, translated
-from app.db.locks import WAIT_SECONDS, FileOwnership, Turns
+from app.db.locks import WAIT_SECONDS, FileOwnership, WriteLock
 
 CHECKPOINT_PAGES = 1000
 
@@ -28,7 +28,7 @@ class Sqlite:
     def __init__(self, url: URL, checkpoints: bool, writes: bool) -> None:
         self._path = _file_of(url)
         url = url.set(drivername="sqlite+pysqlite", database=str(self._path))
-        self.turns = Turns(self._beside(".writing"))
+        self.write_lock = WriteLock(self._beside(".writing"))
         self.writers = _engine(url, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
         self.readers = _engine(url, "BEGIN", pool_size=16, max_overflow=48)
         pages = CHECKPOINT_PAGES if checkpoints else 0
@@ -54,7 +54,7 @@ class Sqlite:
         """Close all connections, the writing one last."""
         self.readers.dispose()
         self.writers.dispose()
-        self.turns.close()
+        self.write_lock.close()
 
     def _beside(self, suffix: str) -> Path:
         return self._path.with_name(self._path.name + suffix)
@@ -62,7 +62,7 @@ class Sqlite:
     def _make_file(self) -> None:
         """Make the file and its log before the first reader comes, who may not."""
         try:
-            with translated(writing=True), self.turns.take():
+            with translated(writing=True), self.write_lock.take():
                 self.writers.connect().close()
         except BaseException:
             self.close()

@@ -22,7 +22,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def silent(done: int) -> None:
-    """The step that tells nobody."""
+    """The step callback that does nothing."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Encoder(ABC):
         """All that was learnt."""
 
     def names(self) -> list[str] | None:
-        """Of all columns, where they mean something to people."""
+        """The names of all columns, where they mean something to people."""
         return None
 
     def settings(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Encoder(ABC):
         return {"groups": np.repeat(np.arange(len(sizes)), sizes), "tune_weights": len(sizes) > 1}
 
     def describe(self) -> dict[str, Any]:
-        """For JSON: what was chosen and how large it became."""
+        """A description for JSON: what was chosen and how large it became."""
         return {
             "options": self.options.model_dump(),
             "columns": sum(channel.columns for channel in self.channels),

@@ -40,7 +40,7 @@ class Guess:
     ways: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
 
     def read_as(self, kind: Kind, column: str | None = None) -> "Guess":
-        """Of this kind because somebody says so, texts from this column if there is such a one.
+        """The guess with this kind because somebody says so, texts from this column if there is such a one.
 
         >>> guess_columns(["name", "size"], [["Ann", "3"], ["Bo", "4"]]).read_as("text").columns
         ('name',)
@@ -57,7 +57,7 @@ class Guess:
 
 
 def guess_files(names: Sequence[str], kind: Kind | None = None) -> Guess:
-    """Of the files in an archive: pictures or texts, whichever there are more of, or what somebody says it holds.
+    """What the files in an archive are: pictures or texts, whichever there are more of, or what somebody says.
 
     >>> guess_files(["cats/1.jpg", "cats/2.jpg", "dogs/1.png", "dogs/2.png", "read.me"]).folders
     ('cats', 'dogs')
@@ -89,7 +89,7 @@ def folder_of(name: str) -> str:
 
 
 def guess_entries(entries: Sequence[Mapping[str, Any]]) -> Guess:
-    """Of objects, as in JSON lines: a list of numbers is a vector, a list of lists a set, the rest cells of a table.
+    """What JSON objects are: a list of numbers is a vector, a list of lists a set, the rest cells of a table.
 
     >>> guess_entries([{"id": "a", "embedding": [0.1, -0.2]}]).kind
     'vectors'
@@ -124,7 +124,7 @@ def cell_of(value: Any) -> str:
 
 
 def guess_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Guess:
-    """Of the header and some rows of a table of cells; a ValueError where nothing is left to learn from.
+    """What a table is, by its header and some rows; a ValueError where nothing is left to learn from.
 
     >>> guess_columns(["id", "message", "label"], [["1", "call me", "ham"], ["2", "win now", "spam"]]).columns
     ('message',)

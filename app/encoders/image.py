@@ -88,7 +88,7 @@ class ImageEncoder(Encoder):
         return self.encode_with(processes_for(len(raws)), raws, on_step)
 
     def encode_with(self, processes: int, raws: Sequence[Raw], on_step: Step = silent) -> Encoded:
-        """By so many processes; the rows do not depend on it."""
+        """Encode by so many processes; the rows do not depend on how many."""
         results: list[Any] = [None] * len(raws)
         done = 0
         lost = partial(str, "reading it ended the process that did")

@@ -60,7 +60,7 @@ def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     """In RGB. What a resizing makes of a narrow picture first is as large as that of a wide one."""
     if max(image.width, LEAST_SIDE) * max(image.height, LEAST_SIDE) <= LARGE:
         return _rgb(image).resize(size, Image.Resampling.BICUBIC)
-    across, down = (max(1, length // (2 * wanted)) for length, wanted in zip(image.size, size, strict=True))
+    across, down = (max(1, length // (2 * target)) for length, target in zip(image.size, size, strict=True))
     box = 0, 0, image.width / across, image.height / down
     return _shrunk(image, across, down).resize(size, Image.Resampling.BICUBIC, box)
 

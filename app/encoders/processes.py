@@ -19,7 +19,7 @@ WORTHWHILE = 100  # items for which another process is worth its start
 
 
 def processes_for(n_items: int) -> int:
-    """As many as there are cores, but none that would have little to do."""
+    """How many processes: as many as there are cores, but none that would have little to do."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, max(1, n_items // WORTHWHILE))
 
@@ -55,7 +55,7 @@ def in_portions(
 
 
 def _alone(work: Work[Item, Result], items: Sequence[Item], lost: Callable[[], Result]) -> Sequence[Result]:
-    """In a process of their own, by halves, until the item that ends it is alone."""
+    """Work in a process of its own, by halves, until the item that ends it is alone."""
     try:
         with _pool(1) as pool:
             return pool.submit(work, items).result()

@@ -1,6 +1,6 @@
 """Sets of vectors as pyramids: a sparse histogram whose intersection is the pyramid match kernel.
 
-Paper 003, section 5: K = sum_i w_i (I_i - I_{i-1}), where I_i counts the matches in the bins of level i, and bins of
+Kapoor2010, section 5: K = sum_i w_i (I_i - I_{i-1}), where I_i counts the matches in the bins of level i, and bins of
 level i - 1 are parts of those of level i. A bin's matches are taken off again in the bin around it, so with bins as
 the nodes of a tree, K = sum over bins of (w_bin - w_around) min(a_bin, b_bin). These weights are not negative as
 smaller bins weigh more, and min(ca, cb) = c min(a, b), so counts times weights are the histogram.
@@ -91,7 +91,7 @@ class SetEncoder(Encoder):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """One."""
+        """One channel of all columns."""
         return (Channel("matches", len(self.weights)),)
 
     def encode(self, raws: Sequence[Raw], on_step: Step = silent) -> Encoded:
@@ -139,7 +139,7 @@ class SetEncoder(Encoder):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Also which pyramid it became."""
+        """The description, with which pyramid it became."""
         return {**super().describe(), "pyramid": "uniform" if isinstance(self.pyramid, Grid) else "vocabulary"}
 
 

@@ -136,8 +136,8 @@ def _reason(raw: Raw) -> str | None:
 
 def _sizes(options: TextOptions) -> dict[ChannelName, int]:
     """The channels that are wanted, and their most columns."""
-    wanted: dict[ChannelName, int] = {"words": options.words, "characters": options.characters}
-    return {name: size for name, size in wanted.items() if size}
+    sizes: dict[ChannelName, int] = {"words": options.words, "characters": options.characters}
+    return {name: size for name, size in sizes.items() if size}
 
 
 def _analysis(name: str, options: TextOptions) -> dict[str, Any]:

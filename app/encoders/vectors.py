@@ -58,7 +58,7 @@ class VectorEncoder(Encoder):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """One."""
+        """One channel of all columns."""
         return (Channel("vector", len(self.spreads) * (2 if self.options.form == "split" else 1)),)
 
     def encode(self, raws: Sequence[Raw], on_step: Step = silent) -> Encoded:
@@ -77,7 +77,7 @@ class VectorEncoder(Encoder):
         return {"spreads": self.spreads}
 
     def describe(self) -> dict[str, Any]:
-        """Also whether columns are scaled."""
+        """The description, with whether columns are scaled."""
         return {**super().describe(), "scaled": bool((self.spreads != 1.0).any())}
 
 

@@ -15,22 +15,22 @@ from app.db import keys
 from app.db import label_studio as rows
 from app.label_studio.label_config import LabelConfig
 from app.label_studio.protocol import AnnotationSent, ExportedTask
-from app.services.answers import predicted_classes, write_event
-from app.services.clock import now
-from app.services.ledger import Event, Kind
-from app.services.project import Project
-from app.services.turns import Task
+from app.services.labelling.answers import predicted_classes, write_event
+from app.services.project.ledger import Event, Kind
+from app.services.project.state import Project
+from app.services.runtime.clock import now
+from app.services.runtime.writer import Task
 
 AT_A_TIME = 500
 
 
 def annotator_id(project_id: str, user: int) -> str:
-    """Of a person of Label Studio among the annotators of a project."""
+    """The id among the annotators of a project of a person of Label Studio."""
     return hashlib.sha256(f"label-studio/{project_id}/{user}".encode()).hexdigest()[:32]
 
 
-def know_people(connection: Connection, project_id: str, users: Iterable[int], names: dict[int, str]) -> None:
-    """Everybody who annotates is an annotator here: a key that nobody holds, for the name."""
+def add_annotators(connection: Connection, project_id: str, users: Iterable[int], names: dict[int, str]) -> None:
+    """Make everybody who annotates an annotator here: a key that nobody holds, for the name."""
     for user in set(users):
         key_id = annotator_id(project_id, user)
         name = names.get(user) or (f"Label Studio user {user}" if user else "Label Studio")
@@ -42,22 +42,22 @@ def know_people(connection: Connection, project_id: str, users: Iterable[int], n
             keys.rename(connection, key_id, name)
 
 
-def hear(
+def store_annotations(
     connection: Connection,
     project_id: str,
     config: LabelConfig,
-    said: Sequence[AnnotationSent],
+    sent: Sequence[AnnotationSent],
     exported_at: float | None = None,
 ) -> None:
-    """Keep what Label Studio says of annotations: in a message, or in an export that was begun at a time."""
-    known = rows.annotations_with(connection, project_id, [one.id for one in said])
-    for one in said:
+    """Store annotations as Label Studio sends them: in a message, or in an export that was begun at a time."""
+    known = rows.annotations_with(connection, project_id, [one.id for one in sent])
+    for one in sent:
         if one.task is None:
             continue
         before = known.get(one.id)
         if before is not None and _is_old(one, before, exported_at):
             continue
-        kind, label = one.says(config)
+        kind, label = one.answer(config)
         values: dict[str, Any] = {
             "project_id": project_id,
             "annotation": one.id,
@@ -78,24 +78,24 @@ def _is_old(one: AnnotationSent, before: Any, exported_at: float | None) -> bool
     return bool(before.changed_at > one.changed_at)
 
 
-def hear_gone(connection: Connection, project_id: str, ids: Iterable[int]) -> None:
-    """Annotations that were deleted; only their ids are told."""
+def mark_deleted(connection: Connection, project_id: str, ids: Iterable[int]) -> None:
+    """Mark annotations as deleted; only their ids are known."""
     for row in rows.annotations_with(connection, project_id, ids).values():
         values = {"project_id": project_id, "annotation": row.annotation, "kind": "gone", "label": None}
         rows.put_annotation(connection, values | {"state": "waiting", "heard_at": now()}, is_known=True)
 
 
-def hear_export(
+def store_export(
     connection: Connection, project_id: str, config: LabelConfig, tasks: Sequence[ExportedTask], begun: float
 ) -> None:
-    """Tasks of an export that was begun at a time: annotations that they do not have any more are gone."""
+    """Store an export that was begun at a time: annotations that its tasks do not have any more are gone."""
     there = {one.id for task in tasks for one in task.annotations}
-    known = list(rows.heard_before(connection, project_id, [task.id for task in tasks], begun))
-    hear_gone(connection, project_id, [row.annotation for row in known if row.annotation not in there])
+    known = list(rows.unchanged_since(connection, project_id, [task.id for task in tasks], begun))
+    mark_deleted(connection, project_id, [row.annotation for row in known if row.annotation not in there])
     for task in tasks:
         if task.annotations:
             own = [one.model_copy(update={"task": task.id}) for one in task.annotations]
-            hear(connection, project_id, config, own, exported_at=begun)
+            store_annotations(connection, project_id, config, own, exported_at=begun)
 
 
 @dataclass
@@ -105,14 +105,14 @@ class WriteAnnotations(Task):
     project: Project
 
     def prepare(self) -> None:
-        """What the model thinks of the items."""
+        """What the model predicts for the items."""
         with self.project.database.read() as connection:
             waiting = rows.waiting_annotations(connection, self.project.id, AT_A_TIME)
         items = dict.fromkeys(row.item for row in waiting)
         self._predicted = dict.fromkeys(items) | predicted_classes(self.project, list(items))
 
     def record(self, connection: Connection) -> None:
-        """In the same transaction as the note that they are written; what came in since goes on waiting."""
+        """Write events and that they are written in one transaction; what came in since goes on waiting."""
         waiting = rows.waiting_annotations(connection, self.project.id, AT_A_TIME)
         waiting = [row for row in waiting if row.item in self._predicted]
         drawn = {row.item: bool(row.drawn) for row in waiting}
@@ -128,8 +128,8 @@ class WriteAnnotations(Task):
     def _write(self, connection: Connection, item: int, key_id: str, drawn: bool) -> bool:
         """Bring a person's answer to what their annotations say; False if that is no class of the project."""
         project = self.project
-        said = rows.of_person(connection, project.id, item, key_id)
-        last = next((row for kind in ("label", "skip") for row in said if row.kind == kind), None)
+        own = rows.of_person(connection, project.id, item, key_id)
+        last = next((row for kind in ("label", "skip") for row in own if row.kind == kind), None)
         standing = project.ledger.standing(item, key_id)
         number = project.classes.number(last.label) if last is not None and last.label is not None else None
         kind: Kind

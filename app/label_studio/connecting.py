@@ -26,8 +26,8 @@ Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Connection:
-    """Who is to be connected with whom."""
+class Connector:
+    """Connects a project of Label Studio with one of AskNext."""
 
     remote: Remote
     client: Client
@@ -38,7 +38,7 @@ class Connection:
     top: int
 
     def make(self, project: str | None, say: Say) -> str:
-        """All of it; the id of AskNext's project. RemoteError, Invalid and AskNextError say what is in the way."""
+        """Make the link; the id of AskNext's project. RemoteError, Invalid and AskNextError say what is in the way."""
         theirs = self.remote.project(self.number)
         config = read_config(theirs.label_config or "")
         project = project or self._linked() or self._made(theirs, config)
@@ -88,7 +88,7 @@ class Connection:
             self.remote.call("POST", "api/ml/", {"project": self.number, "url": url, "title": TITLE})
         except RemoteError as error:
             hint = f"\n{LOCAL}" if error.status == 403 else ""
-            raise RemoteError(f"{error}{hint}", error.status, error.said.replace(url, self.callback)) from error
+            raise RemoteError(f"{error}{hint}", error.status, error.reason.replace(url, self.callback)) from error
         hooks = _entries(self.remote.call("GET", f"api/webhooks/?project={self.number}"))
         if not any(str(hook.get("url")).startswith(url) for hook in hooks):
             hook = {"project": self.number, "url": f"{url}/webhook", "send_payload": True, "send_for_all_actions": True}

@@ -9,12 +9,12 @@ from typing import Any
 from app.label_studio.label_config import LabelConfig, read_config
 from app.label_studio.mirror import Mirror
 from app.label_studio.protocol import AnnotationSent, TaskSent
-from app.label_studio.pushing import told_of_items, version_name
+from app.label_studio.pushing import item_predictions, version_name
 from app.label_studio.remote import Remote
 from app.label_studio.worker import Worker
-from app.services.job_runner import Progress
 from app.services.problems import Conflict, Invalid, NotFound
-from app.services.service import Service
+from app.services.registry.service import Service
+from app.services.runtime.jobs import Progress
 
 
 class Link:
@@ -39,7 +39,7 @@ class Link:
             return None
 
     def start(self) -> None:
-        """Begin to work."""
+        """Begin to work on what Label Studio has sent."""
         self._mirror.reload()
         self._worker.start()
 
@@ -53,7 +53,7 @@ class Link:
 
     def work(self) -> "Future[None]":
         """Ask for a round of work; done when one is over that began after this."""
-        return self._worker.ask()
+        return self._worker.request_round()
 
     @property
     def config(self) -> LabelConfig | None:
@@ -67,12 +67,12 @@ class Link:
 
     @property
     def version(self) -> str:
-        """Of the model that answers now."""
+        """The version of the model that answers now."""
         running = self._service.in_memory(self.project_id)
         return version_name(running.project.view.version if running is not None else 0)
 
     def versions(self) -> list[str]:
-        """That Label Studio may have predictions of."""
+        """Versions that Label Studio may have predictions of."""
         pushed = self._worker.pushed
         return list(dict.fromkeys([*([] if pushed is None else [version_name(pushed)]), self.version]))
 
@@ -94,20 +94,20 @@ class Link:
             self.work()
         return self.version
 
-    def hear_tasks(self, tasks: Sequence[TaskSent]) -> None:
+    def receive_tasks(self, tasks: Sequence[TaskSent]) -> None:
         """Keep tasks that are not known yet."""
         self._mirror.keep_tasks(tasks)
 
-    def hear_tasks_gone(self, ids: Sequence[int]) -> None:
-        """Nobody is asked about these tasks any more."""
+    def receive_deleted_tasks(self, ids: Sequence[int]) -> None:
+        """Forget tasks that were deleted: nobody is asked about them any more."""
         self._mirror.drop_tasks(ids)
 
-    def hear_annotations(self, said: Sequence[AnnotationSent]) -> None:
+    def receive_annotations(self, annotations: Sequence[AnnotationSent]) -> None:
         """Keep what was said; without a label config nobody knows what it means, and a sync brings it again."""
         if self.config is not None:
-            self._mirror.keep_annotations(self.config, said)
+            self._mirror.keep_annotations(self.config, annotations)
 
-    def hear_annotations_gone(self, ids: Sequence[int]) -> None:
+    def receive_deleted_annotations(self, ids: Sequence[int]) -> None:
         """Keep that annotations were deleted."""
         self._mirror.drop_annotations(ids)
 
@@ -120,7 +120,7 @@ class Link:
         if self.config is None:
             raise Conflict("Label Studio has not sent its label config yet")
         view = self._service.running(self.project_id).project.view
-        found = told_of_items(view, self.config, [self._mirror.items.get(task.id) for task in tasks])
+        found = item_predictions(view, self.config, [self._mirror.items.get(task.id) for task in tasks])
         return [entry | {"model_version": version_name(view.version)} for entry in found]
 
     def sync(self, progress: Progress) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class Link:
         self._worker.sync(progress)
         return self._mirror.counts()
 
-    def shown(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """How it goes, without secrets."""
         row, broken = self._mirror.link()
         if row is None:

@@ -8,11 +8,9 @@ from app.db import label_studio as rows
 from app.label_studio.link import Link
 from app.label_studio.remote import checked_address
 from app.services.access import digest_of
-from app.services.clock import now
 from app.services.problems import Invalid, NotFound, Unauthorised
-from app.services.service import Service
-
-MOST_TOP = 1000
+from app.services.registry.service import Service
+from app.services.runtime.clock import now
 
 
 class LabelStudio:
@@ -24,14 +22,14 @@ class LabelStudio:
         self._changing = threading.Lock()
 
     def start(self) -> None:
-        """Go on with what was linked."""
+        """Begin to work on all links there are."""
         with self._service.database.read() as connection:
             found = rows.every_link(connection)
         for row in found:
             self._begin(row)
 
     def stop(self) -> None:
-        """End all work."""
+        """End the work on all links."""
         for link in list(self._links.values()):
             link.stop()
 
@@ -50,10 +48,10 @@ class LabelStudio:
             raise NotFound("this project is not linked to Label Studio")
         return link
 
-    def shown(self, project_id: str) -> dict[str, Any] | None:
+    def describe(self, project_id: str) -> dict[str, Any] | None:
         """How the link of a project goes, if there is one."""
         link = self._links.get(project_id)
-        return None if link is None else link.shown()
+        return None if link is None else link.describe()
 
     def create(
         self, project_id: str, address: str | None, token: str | None, remote_project: int | None, top: int
@@ -79,7 +77,7 @@ class LabelStudio:
                     rows.forget_all(connection, project_id)
                 rows.put_link(connection, values)
                 row = rows.link(connection, project_id)
-            shown = self._begin(row).shown()
+            shown = self._begin(row).describe()
         return shown | {"path": f"/label-studio/{project_id}/{secret}"}
 
     def remove(self, project_id: str) -> None:

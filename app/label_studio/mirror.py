@@ -5,7 +5,7 @@ from typing import Any
 
 from app.db import label_studio as rows
 from app.db.database import Database
-from app.label_studio.annotations import hear, hear_export, hear_gone, know_people
+from app.label_studio.annotations import add_annotators, mark_deleted, store_annotations, store_export
 from app.label_studio.label_config import LabelConfig
 from app.label_studio.protocol import AnnotationSent, ExportedTask, TaskSent
 
@@ -13,40 +13,40 @@ STORED_AT_ONCE = 500  # tasks of a transaction
 
 
 class Mirror:
-    """Of one project; what is told here is on the disk when the call returns."""
+    """What one project of Label Studio has; what is kept here is on the disk when the call returns."""
 
     def __init__(self, database: Database, project_id: str) -> None:
         self._database, self._id = database, project_id
         self.items: dict[int, int] = {}  # by task
 
     def reload(self) -> None:
-        """Which items tasks have by now."""
+        """Read again which items tasks have by now."""
         with self._database.read() as connection:
             self.items = rows.items_of_tasks(connection, self._id)
 
     def keep_tasks(self, tasks: Sequence[TaskSent]) -> None:
-        """Those that are not known yet."""
+        """Keep those tasks that are not known yet."""
         new = {task.id: task.data for task in tasks if task.data is not None and task.id not in self.items}
         if new:
             with self._database.write() as connection:
                 rows.add_tasks(connection, self._id, new)
 
     def drop_tasks(self, ids: Sequence[int]) -> None:
-        """Nobody is asked about them any more."""
+        """Forget tasks: nobody is asked about them any more."""
         with self._database.write() as connection:
             rows.remove_tasks(connection, self._id, list(ids))
         self.items = {task: item for task, item in self.items.items() if task not in set(ids)}
 
-    def keep_annotations(self, config: LabelConfig, said: Sequence[AnnotationSent]) -> None:
-        """What people said."""
+    def keep_annotations(self, config: LabelConfig, sent: Sequence[AnnotationSent]) -> None:
+        """What people sent."""
         with self._database.write() as connection:
-            know_people(connection, self._id, [one.user for one in said], {})
-            hear(connection, self._id, config, said)
+            add_annotators(connection, self._id, [one.user for one in sent], {})
+            store_annotations(connection, self._id, config, sent)
 
     def drop_annotations(self, ids: Sequence[int]) -> None:
         """What they took back."""
         with self._database.write() as connection:
-            hear_gone(connection, self._id, ids)
+            mark_deleted(connection, self._id, ids)
 
     def keep_export(
         self, config: LabelConfig, tasks: Sequence[ExportedTask], names: dict[int, str], begun: float, known: set[int]
@@ -56,8 +56,8 @@ class Mirror:
             part = tasks[first : first + STORED_AT_ONCE]
             with self._database.write() as connection:
                 rows.add_tasks(connection, self._id, {task.id: task.data for task in part if task.data is not None})
-                know_people(connection, self._id, [one.user for task in part for one in task.annotations], names)
-                hear_export(connection, self._id, config, part, begun)
+                add_annotators(connection, self._id, [one.user for task in part for one in task.annotations], names)
+                store_export(connection, self._id, config, part, begun)
         self.drop_tasks(sorted(known - {task.id for task in tasks}))
         with self._database.write() as connection:
             rows.retry_refused(connection, self._id)
@@ -67,13 +67,13 @@ class Mirror:
         with self._database.read() as connection:
             return bool(rows.waiting_annotations(connection, self._id, 1))
 
-    def touched(self) -> set[int]:
-        """Tasks of which somebody said something, be it that they skip it."""
+    def touched_tasks(self) -> set[int]:
+        """Tasks of which somebody sent something, be it that they skip it."""
         with self._database.read() as connection:
             return rows.touched_tasks(connection, self._id)
 
     def note_push(self, version: int, drawn: Sequence[int], time: float) -> None:
-        """Which version chooses the next task, and which tasks came by lot."""
+        """Keep which version chooses the next task, and which tasks were drawn at random."""
         with self._database.write() as connection:
             rows.set_drawn(connection, self._id, drawn)
             rows.change_link(connection, self._id, pushed_version=version, pushed_at=time)

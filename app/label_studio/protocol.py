@@ -52,17 +52,17 @@ class AnnotationSent(Wire):
 
     @property
     def user(self) -> int:
-        """Whose it is; 0 where nobody is named."""
+        """The id of whoever annotated; 0 where nobody is named."""
         who = self.completed_by
         return who.id if isinstance(who, UserSent) else who or 0
 
     @property
     def changed_at(self) -> float:
-        """By the clock of Label Studio."""
+        """When it was last changed, by the clock of Label Studio."""
         time = self.updated_at or self.created_at
         return time.timestamp() if time is not None else 0.0
 
-    def says(self, config: LabelConfig) -> tuple[Kind, str | None]:
+    def answer(self, config: LabelConfig) -> tuple[Kind, str | None]:
         """A class, a skip, or nothing: an accepted empty result is no label, nor are several classes at once."""
         if self.was_cancelled:
             return "skip", None

@@ -41,10 +41,10 @@ KINDS = {
 class RemoteError(Exception):
     """Label Studio did not do what it was asked; the message is for people: it holds no token, and nothing it said."""
 
-    def __init__(self, message: str, status: int | None = None, said: str = "") -> None:
+    def __init__(self, message: str, status: int | None = None, reason: str = "") -> None:
         super().__init__(message)
         self.status = status  # None: no answer came
-        self.said = said  # what Label Studio gave as a reason, for whoever asked with a token of their own
+        self.reason = reason  # what Label Studio gave as a reason, for whoever asked with a token of their own
 
 
 def checked_address(address: str) -> str:

@@ -8,16 +8,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.label_studio.annotations import WriteAnnotations
+from app.label_studio.intake import Intake, refuse_to_fetch, waiting_tasks
 from app.label_studio.label_config import LabelConfig
 from app.label_studio.mirror import Mirror
 from app.label_studio.pushing import Best, ChooseBest, is_version, version_name
 from app.label_studio.remote import Remote, RemoteError
-from app.label_studio.tasks import Intake, refuse_to_fetch, waiting_tasks
-from app.services.classes import AddClass
-from app.services.clock import now
-from app.services.job_runner import Cancelled, Progress
 from app.services.problems import Conflict, Problem, Unavailable
-from app.services.service import Running, Service
+from app.services.project.classes import AddClass
+from app.services.registry.running import Running
+from app.services.registry.service import Service
+from app.services.runtime.clock import now
+from app.services.runtime.jobs import Cancelled, Progress
 
 log = logging.getLogger(__name__)
 
@@ -33,15 +34,15 @@ class Silent(Progress):
     """The progress of work that is no job: nobody is told, but it ends when the link does."""
 
     def __init__(self, stopping: threading.Event) -> None:
-        self._stopping, self._steps, self._told_at = stopping, 0, 0.0
+        self._stopping, self._steps, self._reported_at = stopping, 0, 0.0
 
     def check(self) -> None:
-        """Go on or not."""
+        """Raise Cancelled when the link ends."""
         if self._stopping.is_set():
             raise Cancelled
 
-    def tell(self, done: int, total: int | None = None, message: str | None = None) -> None:  # noqa: ARG002
-        """Nobody."""
+    def report(self, done: int, total: int | None = None, message: str | None = None) -> None:  # noqa: ARG002
+        """Check, and tell nobody."""
         self.check()
 
 
@@ -67,11 +68,11 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name=f"label-studio-{self._id}", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the round that is going on."""
+        """End the thread after the round that is going on."""
         self._stopping.set()
         with self._wake:
             self._wake.notify_all()
@@ -79,7 +80,7 @@ class Worker:
             self.remote.close()
         self._thread.join()
 
-    def ask(self) -> "Future[None]":
+    def request_round(self) -> "Future[None]":
         """Ask for a round; done when one is over that began after this."""
         ticket: Future[None] = Future()
         with self._wake:
@@ -96,7 +97,7 @@ class Worker:
         except RemoteError as error:
             raise Conflict(str(error)) from error
 
-    def note(self, problem: str | None) -> None:
+    def set_problem(self, problem: str | None) -> None:
         """What is wrong, shown until it goes well."""
         if problem != self.problem:
             self.problem = problem
@@ -111,7 +112,7 @@ class Worker:
                 self._round(Silent(self._stopping), pull=self._behind)
                 quiet = 0 if tickets else quiet + 1
                 if quiet >= QUIET:
-                    self._tidy()
+                    self._remove_old_predictions()
                 pause = LOOK_EVERY
             except (Unavailable, Cancelled):
                 pause = LOOK_EVERY  # the service is starting or stopping
@@ -129,7 +130,7 @@ class Worker:
     def _round(self, progress: Progress, *, pull: bool) -> None:
         """Whatever waits; costs little where nothing does."""
         running = self._service.running(self._id)
-        with self._working, self._noting():
+        with self._working, self._keeping_problems():
             if pull and self.remote is not None:
                 self._pull(self.remote, progress)
             if self.config is not None:
@@ -137,7 +138,7 @@ class Worker:
                 self._push(running, self.config)
 
     @contextmanager
-    def _noting(self) -> Iterator[None]:
+    def _keeping_problems(self) -> Iterator[None]:
         """Where something went wrong, something may have been missed."""
         try:
             yield
@@ -145,9 +146,9 @@ class Worker:
             raise
         except (RemoteError, Problem) as error:
             self._behind = self.remote is not None
-            self.note(str(error))
+            self.set_problem(str(error))
             raise
-        self.note(None)
+        self.set_problem(None)
 
     def _pull(self, remote: Remote, progress: Progress) -> None:
         """Tasks and annotations as they are there now."""
@@ -171,13 +172,13 @@ class Worker:
         fetch = refuse_to_fetch if self.remote is None else self.remote.download
         intake = Intake(running, self._service.media, self._service.uploads, config, fetch)
         while waiting := waiting_tasks(self._service.database, self._id, TASKS_AT_A_TIME):
-            settled = intake.take(waiting, progress, are_all=are_all)
+            handled = intake.add(waiting, progress, are_all=are_all)
             self._mirror.reload()
-            if settled < len(waiting):
+            if handled < len(waiting):
                 break
         while self._mirror.has_answers():
             running.writer.do(WriteAnnotations(running.project))
-            self._service.look_after(running)
+            self._service.train_if_due(running)
 
     def _push(self, running: Running, config: LabelConfig) -> None:
         """Tell Label Studio what to ask next, if the model has changed."""
@@ -186,13 +187,13 @@ class Worker:
             return
         tasks = {item: task for task, item in self._mirror.items.items()}
         # Label Studio gives nobody a task that they skipped, and takes one with an empty answer for finished.
-        touched = self._mirror.touched()
+        touched = self._mirror.touched_tasks()
         groups = [{item for item, task in tasks.items() if (task in touched) == seen} for seen in (False, True)]
         best: Best = running.writer.do(ChooseBest(running.project, config, groups, self._top))
         version = version_name(best.version)
         entries = [
             {"task": tasks[item], "model_version": version} | entry
-            for item, entry in zip(best.items, best.thought, strict=True)
+            for item, entry in zip(best.items, best.predictions, strict=True)
         ]
         before, self.pushed = self.pushed, best.version
         if not entries:
@@ -202,11 +203,11 @@ class Worker:
         except RemoteError:
             self.pushed = before
             raise
-        drawn = [tasks[item] for item, by_lot in zip(best.items, best.drawn, strict=True) if by_lot]
+        drawn = [tasks[item] for item, is_drawn in zip(best.items, best.drawn, strict=True) if is_drawn]
         self._mirror.note_push(best.version, drawn, now())
         self._untidy = True
 
-    def _tidy(self) -> None:
+    def _remove_old_predictions(self) -> None:
         """Predictions of older versions pile up in Label Studio: one version goes at each quiet moment."""
         number, remote = self.remote_project, self.remote
         if not self._untidy or remote is None or number is None or self.pushed is None:

@@ -1,1 +1,1 @@
-"""What users do: one file per thing; owns transactions and the learner of each project."""
+"""What users do, in rooms that point downwards; services own the transactions and the learner of each project."""

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from app.db import keys, projects
 from app.db.database import Database
-from app.services.clock import now
-from app.services.ids import new_id
 from app.services.problems import Forbidden, NotFound, TooMany, Unauthorised
+from app.services.runtime.clock import now
+from app.services.runtime.ids import new_id
 
 Role = Literal["reader", "annotator", "admin"]
 RANK: dict[str, int] = {"reader": 0, "annotator": 1, "admin": 2}
@@ -89,12 +89,12 @@ class Access:
                 raise NotFound("there is no such project")
             keys.add(connection, row)
         self._prove(digest_of(secret))
-        return _shown(row) | {"key": secret}
+        return _describe(row) | {"key": secret}
 
     def page(self, after: str, limit: int, project_id: str | None) -> list[dict[str, Any]]:
         """Keys without their secrets."""
         with self._database.read() as connection:
-            return [_shown(row._mapping) for row in keys.page(connection, after, limit, project_id)]
+            return [_describe(row._mapping) for row in keys.page(connection, after, limit, project_id)]
 
     def revoke(self, key_id: str, by: Principal | None = None) -> None:
         """Make a key useless, at once in this process."""
@@ -183,7 +183,7 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def _shown(row: Any) -> dict[str, Any]:
+def _describe(row: Any) -> dict[str, Any]:
     return {
         "id": row["id"],
         "name": row["name"],

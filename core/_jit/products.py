@@ -1,4 +1,4 @@
-"""Scatter, table, gather: the three passes of a kernel product (design, section 2)."""
+"""Scatter, table, gather: the three passes of a kernel product (core/DESIGN.md, section 2)."""
 
 from typing import NamedTuple
 
@@ -164,7 +164,7 @@ def interpolate(rows: Located, levels: Levels, table: Floats, out: Floats, lo: i
 def gather_nearest(
     starts: Indices, positions: Indices, order: Indices, table: Floats, out: Floats, lo: int, hi: int
 ) -> None:
-    """Gather for raw rows with every value taken to its nearest level: constant time a non-zero."""
+    """Gather for raw rows with every value rounded to its nearest level: constant time a non-zero."""
     check_slice(lo, hi, out.shape[0])
     check_slice(0, table.shape[1], out.shape[1])
     check_starts(starts, lo, hi, positions.size)

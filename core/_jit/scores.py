@@ -1,4 +1,4 @@
-"""Scores of a whole pool."""
+"""Scores of all items of a pool."""
 
 from core._jit.compile import BLOCK, INDEX, VECTOR, check_slice, kernel
 from core._types import Floats

@@ -1,32 +1,33 @@
-"""Random decision forests with Gaussian processes in their leaves (paper 004)."""
+"""Random decision forests with Gaussian processes in their leaves (Froehlich et al. 2012)."""
 
-from core.forest.forest import Forest, Mixture
-from core.forest.ground import Ground, Votes
-from core.forest.labelled import LabelledForest
-from core.forest.leaf import Leaf, Theory
-from core.forest.pool import ForestPool
-from core.forest.pool_tree import PoolTree
-from core.forest.rows import RowStore
-from core.forest.tree import Tree, TreeRule, grow, tree_rule
+from core.forest.forest import Forest, groups
+from core.forest.leaf import Leaf, LeafModel, LeafSettings
+from core.forest.mixture import Answers, Mixture, leaf_probabilities, mixture
+from core.forest.rows import ForestRows, TableRows
+from core.forest.tree import PlainTree, Tree, TreeRule, dump_trees, grow, load_trees, tree_rule
 from core.forest.tuning import LEAF_SIZES, Candidate, LeavesTuned, tune_shared, validate
 
 __all__ = [
     "LEAF_SIZES",
+    "Answers",
     "Candidate",
     "Forest",
-    "ForestPool",
-    "Ground",
-    "LabelledForest",
+    "ForestRows",
     "Leaf",
+    "LeafModel",
+    "LeafSettings",
     "LeavesTuned",
     "Mixture",
-    "PoolTree",
-    "RowStore",
-    "Theory",
+    "PlainTree",
+    "TableRows",
     "Tree",
     "TreeRule",
-    "Votes",
+    "dump_trees",
+    "groups",
     "grow",
+    "leaf_probabilities",
+    "load_trees",
+    "mixture",
     "tree_rule",
     "tune_shared",
     "validate",

@@ -1,241 +1,432 @@
-"""Trees over the same rows, a Gaussian process in every impure leaf, and their average (paper 004, section 4)."""
+"""Trees over the same rows, a Gaussian process in every leaf, and their average (Froehlich et al. 2012, section 4)."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core._types import Floats, Indices, Table
+from core._types import Floats, Indices, no_rows
 from core.drafts import Drafted, all_or_nothing
-from core.forest.leaf import Answer, Leaf, Need, Theory
-from core.forest.rows import RowStore
+from core.forest.leaf import LEAST_ROWS, Leaf, LeafModel, LeafSettings, ModelCache, for_all_classes
+from core.forest.mixture import Answers, Mixture, Need, disagreement, mixture
+from core.forest.rows import ForestRows
 from core.forest.tree import Tree, TreeRule, grow
 from core.kernels import Kernel
+from core.posterior import LabelRegression, one_vs_all
 
-Place = tuple[int, int]  # tree and node
 BLOCK_ROWS = 1 << 16
 
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """The posterior of some rows, averaged over the trees: each tree is as likely as the others.
-
-    The variance is that of the mixture: what the leaves do not know, and what the trees do not agree on.
-    """
-
-    mean: Floats  # rows x M
-    variance: Floats  # rows
-    probabilities: Floats  # rows x M
+R = TypeVar("R", bound=ForestRows)
 
 
-class Forest(Drafted):
-    """Follows its rows: labels are routed to their leaves, and each leaf is then the fit of its own rows.
+class Forest(Drafted, Generic[R]):
+    """Follows the labels of its rows: they are routed to their leaves, and each leaf is then the fit of its own rows.
 
-    A leaf of more than 2 L rows is split. One tree by rule "best" is the paper's DT-GP.
+    Models are solved when they are asked, and dropped where memory is full. One tree by rule "best" is the paper's
+    DT-GP; one leaf is one Gaussian process.
     """
 
     def __init__(
-        self, theory: Theory, store: RowStore, n_classes: int, trees: list[Tree], rule: TreeRule, seed: int = 0
+        self,
+        settings: LeafSettings,
+        rows: R,
+        labels: Indices,
+        n_classes: int,
+        trees: Sequence[Tree] = (),
+        rule: TreeRule = "extra",
+        seed: int = 0,
     ) -> None:
-        self.theory = theory
-        self.store = store
+        self.settings = settings
+        self.rows = rows
+        self.labels = labels  # the class number of each row, -1 without a label
+        self.factors: Floats | None = None  # of the noise on each row's label, where they are not all 1
         self.n_classes = n_classes
-        self.trees = trees
         self.rule: TreeRule = rule
         self.seed = seed
-        self.leaves: list[dict[int, Leaf]] = []
-        for tree in trees:
-            nodes = tree.route(store.table)
-            leaves = {node: Leaf.of(rows, store) for node, rows in groups(nodes)}
-            nobody = np.empty(0, dtype=np.int64)
-            self.leaves.append({int(node): leaves.get(int(node)) or Leaf.of(nobody, store) for node in tree.leaves})
-        self._built: dict[Place, float] = {}  # bytes of the models that are there, the one used last at the end
-        self._held = 0.0
-
-    @classmethod
-    def grown(
-        cls, theory: Theory, store: RowStore, n_classes: int, n_trees: int, rule: TreeRule, seed: int
-    ) -> "Forest":
-        """With so many trees grown for these rows."""
-        table = store.table
-        trees = [grow(table, store.labels, theory.leaf_size, rule, seed + t) for t in range(n_trees)]
-        return cls(theory, store, n_classes, trees, rule, seed)
+        self.models = ModelCache(settings.max_memory)
+        self.replace_trees(trees or [Tree.leaf()])
 
     def draft(self) -> Self:
         """A twin (see core.drafts)."""
         twin = super().draft()
-        twin.store, twin._built = self.store.draft(), dict(self._built)
+        twin.rows, twin.models = self.rows.draft(), self.models.draft()
         twin.leaves = [dict(leaves) for leaves in self.leaves]
         return twin
 
-    @all_or_nothing
-    def fit(self) -> None:
-        """Solve every impure leaf; what memory does not hold keeps its weights and is factored again when needed."""
-        for t, leaves in enumerate(self.leaves):
-            for node, leaf in leaves.items():
-                if leaf.pure is None:
-                    leaves[node] = replace(leaf)  # others may have this leaf as it was
-                    leaves[node].build(self.store, self.theory)
-                    self._note((t, node))
+    def grow(self, n_trees: int, labelled: Indices | None = None) -> None:
+        """So many trees for the labels of today; `labelled` are the rows that have one, in the order they came."""
+        rows = self._labelled(labelled)
+        x = self.rows.table(self._rows(rows))
+        labels, size = self.labels[rows], self.settings.leaf_size
+        self.replace_trees([grow(x, labels, size, self.rule, self.seed + t) for t in range(n_trees)], rows)
 
-    @all_or_nothing
-    def tune_leaves(self) -> None:
-        """Hyperparameters of its own for each leaf."""
-        for t, leaves in enumerate(self.leaves):
-            for node, leaf in leaves.items():
-                leaves[node] = leaf.tuned(self.store, self.theory)
-                self._note((t, node))
+    def replace_trees(self, trees: Sequence[Tree], labelled: Indices | None = None) -> None:
+        """Other trees for the same rows and labels; `labelled` as above."""
+        rows = self._labelled(labelled)
+        x = self._rows(rows)
+        leaves = []
+        for tree in trees:
+            is_root = len(tree.feature) == 1
+            found = {node: self._leaf(rows[places], is_root) for node, places in groups(self.rows.route(tree, x))}
+            leaves.append({node: found.get(node) or self._leaf(rows[:0], is_root) for node in tree.leaves.tolist()})
+        self.trees, self.leaves = list(trees), leaves
+        self.models.clear()
 
-    @all_or_nothing
-    def reset(self, kernel: Kernel, noise: float) -> None:
-        """Another kernel and noise for all leaves."""
-        self.theory = replace(self.theory, kernel=kernel, noise=noise)
-        self._change(lambda leaf: Leaf(leaf.members, leaf.classes))
+    @property
+    def is_one_leaf(self) -> bool:
+        """Whether there is one tree, which is one leaf."""
+        return len(self.trees) == 1 and len(self.trees[0].feature) == 1
 
     @property
     def noise(self) -> float:
         """Variance of the noise on a target, over all rows and trees on average."""
         leaves = [leaf for leaves in self.leaves for leaf in leaves.values()]
         sizes = np.array([len(leaf.members) for leaf in leaves], dtype=np.float64)
-        noises = np.array([leaf.noise or self.theory.noise for leaf in leaves])
-        return float(sizes @ noises / sizes.sum()) if sizes.any() else self.theory.noise
+        if not sizes.any() or all(leaf.noise is None for leaf in leaves):
+            return self.settings.noise
+        return float(sizes @ np.array([leaf.noise or self.settings.noise for leaf in leaves]) / sizes.sum())
 
     @all_or_nothing
-    def add(self, x: Table, labels: Indices) -> None:
-        """Checked rows and their class numbers, each routed to its leaf in each tree; large leaves split."""
-        n = len(self.store)
-        self.store.append(x, labels)
-        for t, tree in enumerate(self.trees):
-            for node, rows in groups(tree.route(x)):
-                leaf = self.leaves[t][node] = replace(self.leaves[t][node])
-                large = len(leaf.members) + len(rows) > max(2 * self.theory.leaf_size, 2 * leaf.tried)
-                if large:  # too large to be solved before it is split
-                    leaf.model = None
-                leaf.learn(n + rows, self.store, self.theory)
-                self._note((t, node))
-                if large and leaf.pure is None:
+    def fit(self) -> None:
+        """Solve every leaf that is not pure; what memory does not hold is solved again when it is needed."""
+        for t, leaves in enumerate(self.leaves):
+            for node in list(leaves):
+                if leaves[node].pure is None:
+                    self.model(t, node)
+
+    @all_or_nothing
+    def reset(self, kernel: Kernel, noise: float) -> None:
+        """Another kernel and noise for all leaves."""
+        self.settings = replace(self.settings, kernel=kernel, noise=noise)
+        self.models.clear()
+        self.leaves = [
+            {node: replace(leaf, kernel=None, noise=None, weights=None) for node, leaf in leaves.items()}
+            for leaves in self.leaves
+        ]
+
+    @all_or_nothing
+    def tune_leaves(self, tune: Callable[[LabelRegression], tuple[Kernel, float]]) -> None:
+        """Hyperparameters of its own for each leaf that has rows enough, by a search that begins with its model."""
+        for t, leaves in enumerate(self.leaves):
+            for node, leaf in list(leaves.items()):
+                if len(leaf.classes) > 1 and len(leaf.members) >= LEAST_ROWS:
+                    known = self.model(t, node)
+                    regression = known.regression.draft()
+                    kernel, noise = tune(regression)
+                    regression.reset(kernel, noise)
+                    leaves[node] = replace(leaf, kernel=kernel, noise=noise, weights=None)
+                    self._keep(t, node, replace(known, leaf=leaves[node], regression=regression))
+
+    @all_or_nothing
+    def append(self, x: Any, labels: Indices | None = None) -> None:
+        """More rows, with labels or without; leaves that have become too large are split before they are solved."""
+        n = len(self.rows)
+        self.rows.append(x)
+        more = np.full(len(self.rows) - n, -1) if labels is None else labels
+        self.labels = np.concatenate([self.labels, more])
+        if self.factors is not None:
+            self.factors = np.concatenate([self.factors, np.ones(len(more))])
+        if labels is not None:
+            for t, node in self._enter(x, n + np.arange(len(more))):
+                leaf = self.leaves[t][node]
+                if len(leaf.classes) > 1 and len(leaf.members) > max(2 * self.settings.leaf_size, 2 * leaf.tried):
                     self._split(t, node)
 
     @all_or_nothing
-    def remove(self, rows: Indices) -> None:
-        """Forget rows; the others move up. Leaves that held them are solved again when they are asked."""
-        gone = np.zeros(len(self.store), dtype=bool)
-        gone[rows] = True
-        number = np.cumsum(~gone) - 1
-        self.store.remove(rows)
-        self._change(lambda leaf: self._without(leaf, gone, number))
+    def learn(self, rows: Indices, labels: Indices, factors: Floats) -> None:
+        """Rows get their first labels; `factors` multiply the noise on them."""
+        self.labels = _changed(self.labels, rows, labels)
+        self.factors = _changed(np.ones(len(self.labels)) if self.factors is None else self.factors, rows, factors)
+        self._enter(self.rows.take(rows), rows)
 
-    def _without(self, leaf: Leaf, gone: NDArray[np.bool_], number: Indices) -> Leaf:
-        kept = number[leaf.members[~gone[leaf.members]]]
-        if len(kept) == len(leaf.members):
-            return replace(leaf, members=kept)
-        return Leaf.of(kept, self.store, leaf.kernel, leaf.noise)
+    @all_or_nothing
+    def forget(self, rows: Indices) -> None:
+        """Rows lose their labels."""
+        for t, node, _ in self._touched(self.rows.take(rows)):
+            leaf = self.leaves[t][node]
+            self._change_members(t, node, leaf.members[~np.isin(leaf.members, rows)])
+        self.labels = _changed(self.labels, rows, -1)
+        if self.factors is not None:
+            self.factors = _changed(self.factors, rows, 1.0)
 
     @all_or_nothing
     def relabel(self, rows: Indices, labels: Indices) -> None:
         """Rows get other class numbers."""
-        given = np.zeros(len(self.store), dtype=bool)
-        given[rows] = True
-        numbers = self.store.labels.copy()
-        numbers[rows] = labels
-        self.store.labels = numbers
-        self._change(
-            lambda leaf: (
-                Leaf.of(leaf.members, self.store, leaf.kernel, leaf.noise) if given[leaf.members].any() else leaf
-            )
-        )
+        self.labels = _changed(self.labels, rows, labels)
+        for t, node, _ in self._touched(self.rows.take(rows)):
+            self._change_members(t, node, self.leaves[t][node].members)
 
     @all_or_nothing
-    def renumber(self, renumber: Indices, n_classes: int) -> None:
-        """Classes get other numbers, in the same order; there may be more of them."""
+    def renumber_rows(self, numbers: Indices) -> None:
+        """Rows have these numbers, in the same order; those with -1, which have no labels, are gone."""
+        before = self.leaves
+        self.labels = self.labels[numbers >= 0]
+        self.factors = None if self.factors is None else self.factors[numbers >= 0]
+        self.leaves = [
+            {node: replace(leaf, members=numbers[leaf.members]) for node, leaf in leaves.items()} for leaves in before
+        ]
+        for (t, node), known in self.models.items():
+            if known.leaf is before[t][node]:
+                self.models.replace((t, node), replace(known, leaf=self.leaves[t][node], rows=numbers[known.rows]))
+            else:
+                self.models.drop((t, node))
+
+    @all_or_nothing
+    def renumber(self, numbers: Indices, n_classes: int) -> None:
+        """Classes have these numbers from now on: they come or are merged. Models that still fit get other targets."""
+        before, given = self.leaves, self.labels >= 0
         self.n_classes = n_classes
-        self.store.labels = renumber[self.store.labels]
-        self._change(lambda leaf: replace(leaf, classes=renumber[leaf.classes]))
-
-    def means(self, x: Table) -> Floats:
-        """Means of checked rows, averaged over the trees; rows x M. Needs no factor."""
-        total = np.zeros((x.shape[0], self.n_classes))
-        for t in range(len(self.trees)):
-            for rows, answer in self.answers(t, x, "mean"):
-                total[rows] += answer.mean
-        return total / len(self.trees)
-
-    def probabilities(self, x: Table) -> Floats:
-        """Probabilities of the classes of checked rows, averaged over the trees; rows x M."""
-        total = np.zeros((x.shape[0], self.n_classes))
-        for t in range(len(self.trees)):
-            for rows, answer in self.answers(t, x, "probabilities"):
-                total[rows] += answer.probabilities
-        return total / len(self.trees)
-
-    def posterior(self, x: Table) -> Mixture:
-        """Mean, variance and probabilities of checked rows."""
-        n, m, trees = x.shape[0], self.n_classes, len(self.trees)
-        mean, probabilities = np.zeros((n, m)), np.zeros((n, m))
-        within, squares = np.zeros(n), np.zeros(n)
-        for t in range(trees):
-            for rows, answer in self.answers(t, x, "all"):
-                assert answer.variance is not None
-                mean[rows] += answer.mean
-                probabilities[rows] += answer.probabilities
-                within[rows] += answer.variance
-                squares[rows] += (answer.mean**2).sum(axis=1)
-        mean /= trees
-        between = (squares / trees - (mean**2).sum(axis=1)) / max(m, 1)
-        return Mixture(mean, within / trees + np.maximum(between, 0.0), probabilities / trees)
-
-    def answers(self, t: int, x: Table, need: Need) -> Iterator[tuple[Indices, Answer]]:
-        """What the leaves of one tree say: row numbers and the answer for them, leaf by leaf."""
-        for node, rows in groups(self.trees[t].route(x)):
+        self.labels = _changed(self.labels, given, numbers[self.labels[given]])
+        self.leaves = [{node: self._renumbered(leaf, numbers) for node, leaf in leaves.items()} for leaves in before]
+        for (t, node), known in self.models.items():
             leaf = self.leaves[t][node]
-            for first in range(0, len(rows), BLOCK_ROWS):
-                some = rows[first : first + BLOCK_ROWS]
-                yield some, leaf.answer(x[some], self.store, self.theory, self.n_classes, need)
-            self._note((t, node))
+            found = self._retargeted(known, leaf, numbers) if known.leaf is before[t][node] else None
+            if found is None:
+                self.models.drop((t, node))
+            else:
+                self.models.replace((t, node), found)
+
+    def _renumbered(self, leaf: Leaf, numbers: Indices) -> Leaf:
+        classes = np.unique(numbers[leaf.classes])
+        fits = not self.settings.every_class and np.array_equal(classes, numbers[leaf.classes])
+        return replace(leaf, classes=classes, weights=leaf.weights if fits else None)
+
+    def _retargeted(self, known: LeafModel, leaf: Leaf, numbers: Indices) -> LeafModel | None:
+        """The model of a leaf under other class numbers, if it knows the rows that it should."""
+        if not np.array_equal(known.rows, leaf.expected(self.settings)):
+            return None
+        classes, n_functions = self._functions(leaf)
+        labels, regression = self.labels[known.rows], known.regression
+        if self.settings.every_class or not np.array_equal(classes, numbers[known.classes]):
+            if known.is_merged:
+                return None
+            regression = regression.draft()
+            regression.relabel(np.searchsorted(classes, labels), n_functions)
+        return LeafModel(leaf, known.rows, labels, classes, regression)
+
+    def means(self, x: Any) -> Floats:
+        """Averaged over the trees; rows x M. Models that were dropped are not solved for it."""
+        return mixture(self.answers(x, "mean"), "mean").mean
+
+    def probabilities(self, x: Any) -> Floats:
+        """Of the classes, averaged over the trees; rows x M."""
+        return mixture(self.answers(x, "probabilities"), "probabilities").probabilities
+
+    def posterior(self, x: Any) -> Mixture:
+        """Mean, variance and probabilities."""
+        return mixture(self.answers(x))
+
+    def answers(self, x: Any, need: Need = "all") -> Iterator[Answers]:
+        """What the trees say one by one of rows in the form that they are kept in."""
+        for t, tree in enumerate(self.trees):
+            yield self._answers(t, x, self.rows.route(tree, x), need)
+
+    def _answers(self, t: int, x: Any, nodes: Indices, need: Need) -> Answers:
+        n = len(nodes)
+        mean, variance = np.zeros((n, self.n_classes)), np.zeros(n)
+        noise, pure = np.full(n, self.settings.noise), np.full(n, -1)
+        for node, places in groups(nodes):
+            leaf = self.leaves[t][node]
+            if leaf.noise is not None:
+                noise[places] = leaf.noise
+            if leaf.pure is not None:
+                mean[places], pure[places] = one_vs_all(np.array([leaf.pure]), self.n_classes), leaf.pure
+            for first in range(0, len(places), BLOCK_ROWS):
+                some = places[first : first + BLOCK_ROWS]
+                if leaf.pure is not None and need in ("mean", "probabilities"):
+                    continue
+                query = self.rows.query(x[some])
+                if leaf.pure is None:
+                    mean[some] = self._means(t, node, query)
+                if need != "mean":
+                    variance[some] = self.model(t, node).variance(query)
+        return Answers(mean, variance, noise, pure)
+
+    def _means(self, t: int, node: int, query: Any) -> Floats:
+        leaf = self.leaves[t][node]
+        if leaf.weights is None or (t, node) in self.models:
+            return self.model(t, node).means(query, self.n_classes)
+        operator = self.rows.operator(leaf.expected(self.settings), leaf.kernel or self.settings.kernel)
+        means = operator.predictor(leaf.weights)(query)
+        return for_all_classes(means, self._functions(leaf)[0], self.n_classes)
+
+    def covariance(
+        self, x: Any, nodes: Sequence[Indices], a: Indices, b: Indices, means: Callable[[Indices], Floats]
+    ) -> Floats:
+        """Posterior covariance of rows at some places of x: in leaves they share, and of what the trees disagree on.
+
+        `nodes` are the leaves of x in each tree, and `means` are what each tree says; trees x places x M.
+        """
+
+        def shared(t: int, node: int, xa: Any, xb: Any) -> Floats:
+            return self.rows.covariance(self.model(t, node).regression, xa, xb)
+
+        total = self._average(x, nodes, a, b, shared)
+        return total if self.is_one_leaf else total + disagreement(means(a), means(b))
+
+    def kernel(self, x: Any, nodes: Sequence[Indices], a: Indices, b: Indices) -> Floats:
+        """Prior covariance of rows at some places of x; those that share no leaf are independent."""
+
+        def shared(t: int, node: int, xa: Any, xb: Any) -> Floats:
+            return self.rows.prior(xa, xb, self.leaves[t][node].kernel or self.settings.kernel)
+
+        return self._average(x, nodes, a, b, shared)
+
+    def _average(
+        self,
+        x: Any,
+        nodes: Sequence[Indices],
+        a: Indices,
+        b: Indices,
+        function: Callable[[int, int, Any, Any], Floats],
+    ) -> Floats:
+        """A function of rows in the same leaf, zero elsewhere, averaged over the trees; a x b."""
+        total = np.zeros((len(a), len(b)))
+        for t in range(len(self.trees)):
+            others = dict(groups(nodes[t][b]))
+            for node, i in groups(nodes[t][a]):
+                if node in others:
+                    j = others[node]
+                    total[np.ix_(i, j)] += function(t, node, x[a[i]], x[b[j]])
+        return total / len(self.trees)
+
+    def model(self, t: int, node: int) -> LeafModel:
+        """Of a leaf as it is now: more rows are added to the model that is there, or it is solved from scratch."""
+        leaf, known = self.leaves[t][node], self.models.get((t, node))
+        if known is None or known.leaf is not leaf:
+            known = self._grown(known, leaf) or self._solved(leaf)
+        self._keep(t, node, known)
+        return known
+
+    def keep(self, t: int, node: int, regression: LabelRegression) -> None:
+        """Take this for the model of a leaf as it is now."""
+        leaf = self.leaves[t][node]
+        rows, (classes, _) = leaf.expected(self.settings), self._functions(leaf)
+        self._keep(t, node, LeafModel(leaf, rows, self.labels[rows], classes, regression))
+
+    def _solved(self, leaf: Leaf) -> LeafModel:
+        rows, size = leaf.expected(self.settings), self.settings.leaf_size
+        classes, n_functions = self._functions(leaf)
+        used, labels, factors = rows, self.labels[rows], self.factors_of(rows)
+        if len(rows) > 2 * size:  # that could not be split
+            used, labels, factors = self.rows.distinct(rows, labels, factors)
+        operator, numbers = (
+            self.rows.operator(used, leaf.kernel or self.settings.kernel),
+            np.searchsorted(classes, labels),
+        )
+        begin = (operator, numbers) if (factors == 1.0).all() else (operator.only(no_rows()), no_rows())
+        regression = LabelRegression(
+            *begin,
+            n_functions,
+            noise=leaf.noise or self.settings.noise,
+            max_memory=self.rows.max_memory,
+            pool=self.rows.pool,
+        )
+        if len(regression.labels) < len(numbers):  # labels that are doubted
+            regression.operator, regression.labels, regression.factors = operator, numbers, factors
+            regression.refit()
+        return LeafModel(leaf, rows, self.labels[rows], classes, regression)
+
+    def _grown(self, known: LeafModel | None, leaf: Leaf) -> LeafModel | None:
+        """With the rows that have come to its leaf, if that is all that has changed and they are not too many."""
+        rows = leaf.expected(self.settings)
+        labels = self.labels[rows]
+        if known is None or known.leaf.kernel is not leaf.kernel:
+            return None
+        n = len(known.rows)
+        if not (np.array_equal(known.rows, rows[:n]) and np.array_equal(known.labels, labels[:n])):
+            return None
+        if len(known.regression.labels) + len(rows) - n > 2 * self.settings.leaf_size:
+            return None
+        classes, n_functions = self._functions(leaf)
+        regression = known.regression
+        if len(rows) > n:
+            regression = regression.draft()
+            regression.add(
+                self.rows.query(self.rows.take(rows[n:])),
+                np.searchsorted(classes, labels[n:]),
+                np.searchsorted(classes, known.classes),
+                n_functions,
+                self.factors_of(rows[n:]),
+            )
+        return LeafModel(leaf, rows, labels, classes, regression)
+
+    def _functions(self, leaf: Leaf) -> tuple[Indices, int]:
+        """The classes with a function of their own in a leaf, and how many functions there are."""
+        if self.settings.every_class:
+            return np.arange(self.n_classes), self.n_classes
+        return leaf.classes, len(leaf.classes) + 1
+
+    def factors_of(self, rows: Indices) -> Floats:
+        """Of the noise on the labels of these rows."""
+        return np.ones(len(rows)) if self.factors is None else self.factors[rows]
+
+    def _keep(self, t: int, node: int, known: LeafModel) -> None:
+        for (other, place), dropped in self.models.keep((t, node), known):
+            leaf = self.leaves[other][place]
+            if dropped.leaf is leaf and leaf.pure is None and not dropped.is_merged:
+                self.leaves[other][place] = replace(leaf, weights=dropped.regression.posterior.weights)
+
+    def _labelled(self, labelled: Indices | None) -> Indices:
+        return np.flatnonzero(self.labels >= 0) if labelled is None else labelled
+
+    def _rows(self, rows: Indices) -> Any:
+        """These rows, without a copy where they are all in their order."""
+        every = len(rows) == len(self.rows) and np.array_equal(rows, np.arange(len(rows)))
+        return self.rows.take(None if every else rows)
+
+    def _leaf(self, members: Indices, is_root: bool) -> Leaf:
+        return Leaf(members, np.unique(self.labels[members]), is_root)
+
+    def _touched(self, x: Any) -> Iterator[tuple[int, int, Indices]]:
+        """Tree, leaf and places of x in it, for all leaves that these rows end in."""
+        for t, tree in enumerate(self.trees):
+            for node, places in groups(self.rows.route(tree, x)):
+                yield t, node, places
+
+    def _enter(self, x: Any, rows: Indices) -> list[tuple[int, int]]:
+        """Put rows that have labels by now into their leaves; returns these."""
+        entered = []
+        for t, node, places in self._touched(x):
+            leaf, new = self.leaves[t][node], rows[places]
+            classes = np.union1d(leaf.classes, self.labels[new])
+            self.leaves[t][node] = leaf.changed(np.concatenate([leaf.members, new]), classes)
+            entered.append((t, node))
+        return entered
+
+    def _change_members(self, t: int, node: int, members: Indices) -> None:
+        leaf = self.leaves[t][node].changed(members, np.unique(self.labels[members]))
+        self.leaves[t][node] = replace(leaf, tried=0)  # other labels may be told apart
 
     def _split(self, t: int, node: int) -> None:
         """Grow the tree below a leaf that has become too large, if its rows can be told apart."""
-        leaf, size = self.leaves[t][node], self.theory.leaf_size
-        x, labels = self.store.take(leaf.members), self.store.labels[leaf.members]
-        below = grow(x, labels, size, self.rule, self.seed + t + len(self.trees[t].feature))
+        leaf, size = self.leaves[t][node], self.settings.leaf_size
+        x = self.rows.take(leaf.members)
+        below = grow(
+            self.rows.table(x), self.labels[leaf.members], size, self.rule, self.seed + t + len(self.trees[t].feature)
+        )
         if len(below.feature) == 1:
-            leaf.tried = len(leaf.members)
+            self.leaves[t][node] = replace(leaf, tried=len(leaf.members))
             return
-        trees = list(self.trees)
-        trees[t] = self.trees[t].split(node, below)
-        self.trees = trees
+        tree = self.trees[t].split(node, below)
+        self.trees = [*self.trees[:t], tree, *self.trees[t + 1 :]]
         del self.leaves[t][node]
-        self._note((t, node))
-        for new, rows in groups(trees[t].route(x)):
-            self.leaves[t][new] = Leaf.of(leaf.members[rows], self.store)
+        self.models.drop((t, node))
+        for new, places in groups(self.rows.route(tree, x)):
+            self.leaves[t][new] = self._leaf(leaf.members[places], is_root=False)
 
-    def _change(self, change: Callable[[Leaf], Leaf]) -> None:
-        """Put other leaves in the place of all."""
-        self.leaves = [{node: change(leaf) for node, leaf in leaves.items()} for leaves in self.leaves]
-        for place in list(self._built):
-            self._note(place)
 
-    def _note(self, place: Place) -> None:
-        """The model at this place was used: others are dropped while all together are too large."""
-        t, node = place
-        self._held -= self._built.pop(place, 0.0)
-        leaf = self.leaves[t].get(node)
-        if leaf is None or leaf.model is None:
-            return
-        self._built[place] = 8.0 * (len(leaf.model.labels) + 32.0) ** 2
-        self._held += self._built[place]
-        while self._held > self.theory.settings.max_memory and len(self._built) > 1:
-            oldest = next(iter(self._built))
-            self._held -= self._built.pop(oldest)
-            tree, leaf = self.leaves[oldest[0]], self.leaves[oldest[0]][oldest[1]]
-            tree[oldest[1]] = leaf.dropped()
+def _changed(array: Any, places: Any, values: Any) -> Any:
+    """A copy with other values at some places: whoever holds the array keeps it."""
+    copied = array.copy()
+    copied[places] = values
+    return copied
 
 
 def groups(nodes: Indices) -> Iterator[tuple[int, Indices]]:
     """Each node that occurs, with the rows that have it, ascending."""
     order = np.argsort(nodes, kind="stable")
     values, first = np.unique(nodes[order], return_index=True)
-    for node, rows in zip(values, np.split(order, first[1:]), strict=True):
-        yield int(node), rows
+    for node, start, end in zip(values.tolist(), first, [*first[1:], len(order)], strict=False):
+        yield node, order[start:end]

@@ -1,170 +1,155 @@
-"""A leaf: the rows that end in it, and the Gaussian process over them."""
+"""A leaf: the labelled rows that end in it, and the Gaussian process over them."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from core._types import Floats, Indices, Table
-from core.evidence import tune
-from core.forest.rows import RowStore
-from core.histograms import Histograms
-from core.kernels import IntersectionKernel, Kernel
-from core.linalg import DenseOperator, HistogramOperator, Operator
-from core.posterior import LabelRegression, probit
-from core.settings import Reader, Settings, dense
+from core._types import Floats, Indices
+from core.drafts import Drafted
+from core.kernels import Kernel
+from core.posterior import LabelRegression
 
-Need = Literal["mean", "probabilities", "all"]
 LEAST_ROWS = 20  # to learn hyperparameters from
+Place = tuple[int, int]  # tree and node
 
 
 @dataclass(frozen=True, eq=False)
-class Theory:
-    """What all leaves have in common: how rows are read and compared, and how large a leaf may be."""
+class LeafSettings:
+    """What all leaves have in common."""
 
-    settings: Settings
-    reader: Reader
     kernel: Kernel
     noise: float
-    leaf_size: int
-
-    def query(self, x: Table) -> Any:
-        """Checked rows as a query."""
-        return self.reader(x)
-
-    def operator(self, x: Table, kernel: Kernel) -> Operator:
-        """Of checked rows; histograms keep every value of a leaf as a level, as far as `levels` allows."""
-        if isinstance(kernel, IntersectionKernel):
-            return HistogramOperator(Histograms.of(self.reader.coded(x), self.settings.levels), kernel)
-        return DenseOperator(dense(x), kernel)  # type: ignore[arg-type]
+    leaf_size: int  # rows up to which a node is not split
+    max_memory: float  # bytes that the models of all leaves together may take
+    every_class: bool = False  # has a function of its own in every leaf, or else those without a row there share one
 
 
-@dataclass(eq=False)
-class Answer:
-    """What one leaf says of some rows."""
-
-    mean: Floats  # rows x M
-    variance: Floats | None  # rows; None where it was not needed
-    noise: float
-    pure: int | None = None  # the class, where there is one only
-
-    @property
-    def probabilities(self) -> Floats:
-        """Of the classes: one for the only class of a pure leaf (paper 004, section 4)."""
-        if self.pure is not None:
-            return (self.mean > 0.0).astype(np.float64)
-        assert self.variance is not None
-        return probit(self.mean, self.variance + self.noise)
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Leaf:
-    """`members` are numbers of rows in the store. The model is built when it is needed and may be dropped again.
+    """The labelled rows that end in a leaf; another one takes its place when they change."""
 
-    Classes that no member has share one function, whose targets are all -1. A pure leaf says +1 and -1; its variance is
-    that given at most `leaf_size` of its rows, an upper bound.
-    """
-
-    members: Indices
-    classes: Indices  # numbers of those that the members have
+    members: Indices  # numbers of the rows, in the order their labels came
+    classes: Indices  # numbers of those that the members have, ascending
+    is_root: bool  # the only leaf of its tree
     kernel: Kernel | None = None  # its own, where leaves tune for themselves
     noise: float | None = None
-    model: LabelRegression | None = None
     weights: Floats | None = None  # of a model that was dropped: enough for the mean
     tried: int = 0  # rows it had when it could not be split
 
-    @classmethod
-    def of(cls, members: Indices, store: RowStore, kernel: Kernel | None = None, noise: float | None = None) -> "Leaf":
-        """Of these rows of the store."""
-        return cls(members, np.unique(store.labels[members]), kernel, noise)
-
     @property
     def pure(self) -> int | None:
-        """The number of the only class, or None."""
-        return int(self.classes[0]) if len(self.classes) == 1 else None
+        """The only class, which a leaf below a split then says with certainty; None for others.
 
-    def build(self, store: RowStore, theory: Theory) -> LabelRegression:
-        """The model over the members, made if it is not there."""
-        if self.model is None:
-            rows = self.members if self.pure is None else self.members[: theory.leaf_size]
-            x, labels, factors = store.take(rows), store.labels[rows], None
-            if len(rows) > 2 * theory.leaf_size:  # that could not be split
-                x, labels, factors = _merged(x, labels)
-            operator = theory.operator(x, self.kernel or theory.kernel)
-            numbers = np.searchsorted(self.classes, labels)
-            noise = self.noise or theory.noise
-            self.model = LabelRegression(operator, numbers, len(self.classes) + 1, noise=noise)
-            if factors is not None:
-                self.model.factors = factors
-                self.model.refit()
-        return self.model
+        One leaf for all rows is the Gaussian process without a tree, which can tell how much a row is like those of a
+        single class.
+        """
+        return int(self.classes[0]) if len(self.classes) == 1 and not self.is_root else None
 
-    def dropped(self) -> "Leaf":
-        """Without the factor, and with what the mean needs."""
-        if self.model is None:
-            return self
-        whole = self.pure is None and len(self.model.labels) == len(self.members)
-        return replace(self, model=None, weights=self.model.posterior.weights if whole else None)
+    def expected(self, settings: LeafSettings) -> Indices:
+        """The rows that its model is to know: of a single class, some; the variance is then an upper bound.
 
-    def learn(self, rows: Indices, store: RowStore, theory: Theory) -> None:
-        """Rows of the store that end here: the posterior of all members, exactly."""
-        was_pure, self.weights = self.pure is not None, None
-        self.members = np.concatenate([self.members, rows])
-        before, self.classes = self.classes, np.union1d(self.classes, store.labels[rows])
-        if was_pure and (self.pure is None or len(self.members) > theory.leaf_size):
-            self.model = None
-        if self.model is not None:
-            self.model = self.model.draft()  # others may have this leaf as it was
-            numbers, renumber = (np.searchsorted(self.classes, labels) for labels in (store.labels[rows], before))
-            self.model.add(theory.query(store.take(rows)), numbers, renumber, len(self.classes) + 1)
+        Over a pool, where every class has its function, one leaf for all rows is one Gaussian process in any case.
+        """
+        if len(self.classes) != 1 or (self.is_root and settings.every_class):
+            return self.members
+        return self.members[: 2 * settings.leaf_size if self.is_root else settings.leaf_size]
 
-    def answer(self, x: Table, store: RowStore, theory: Theory, n_classes: int, need: Need) -> Answer:
-        """Mean of checked rows, and the variance if that is needed: probabilities of a pure leaf do without."""
-        query = theory.query(x)
-        if self.pure is None:
-            mean = self._all_classes(self._means(query, store, theory), n_classes)
-        else:
-            mean = np.full((x.shape[0], n_classes), -1.0)
-            mean[:, self.pure] = 1.0
-        needed = need == "all" or (need == "probabilities" and self.pure is None)
-        spread = self.build(store, theory).posterior.variance(query) if needed else None
-        return Answer(mean, spread, self.noise or theory.noise, self.pure)
-
-    def covariance(self, a: Table, b: Table, store: RowStore, theory: Theory) -> Floats:
-        """Posterior covariance of rows that end here, a x b."""
-        model = self.build(store, theory)
-        seen, known = model.operator.cross(theory.query(a)), model.operator.cross(theory.query(b))
-        explained = seen.T @ model.posterior.inverse_times(known)
-        return np.asarray(self.prior(a, b, store, theory) - explained)
-
-    def prior(self, a: Table, b: Table, _: RowStore, theory: Theory) -> Floats:
-        """Prior covariance of rows that end here, a x b."""
-        return theory.operator(b, self.kernel or theory.kernel).cross(theory.query(a)).T
-
-    def tuned(self, store: RowStore, theory: Theory) -> "Leaf":
-        """With hyperparameters of its own, by leave-one-out error from where the shared ones are."""
-        if len(self.members) < LEAST_ROWS or self.pure is not None:
-            return self
-        model = self.build(store, theory).draft()
-        found = tune(model, "loo", settings=theory.settings.untuned(model.operator))
-        model.reset(found.kernel, found.noise)
-        return replace(self, kernel=found.kernel, noise=found.noise, model=model, weights=None)
-
-    def _means(self, query: Any, store: RowStore, theory: Theory) -> Floats:
-        if self.model is None and self.weights is not None:
-            operator = theory.operator(store.take(self.members), self.kernel or theory.kernel)
-            return operator.predictor(self.weights)(query)
-        return self.build(store, theory).posterior.means(query)
-
-    def _all_classes(self, means: Floats, n_classes: int) -> Floats:
-        """From the functions of the model, the last of which is that of all classes without a row here."""
-        columns = np.full(n_classes, means.shape[1] - 1)
-        columns[self.classes] = np.arange(len(self.classes))
-        return means[:, columns]
+    def changed(self, members: Indices, classes: Indices) -> "Leaf":
+        """With other members, or other labels of them."""
+        return replace(self, members=members, classes=classes, weights=None)
 
 
-def _merged(x: Table, labels: Indices) -> tuple[Table, Indices, Floats]:
-    """Equal rows with equal labels as one row, with less noise: n of them tell as much as one with noise / n."""
-    both = np.column_stack([dense(x), labels])
-    distinct, first, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
-    return x[first], distinct[:, -1].astype(np.int64), 1.0 / counts
+@dataclass(frozen=True, eq=False)
+class LeafModel:
+    """The Gaussian process of a leaf, as the leaf was when it was solved."""
+
+    leaf: Leaf
+    rows: Indices  # that it knows, in the order of its own rows unless equal ones were merged
+    labels: Indices  # their class numbers
+    classes: Indices  # those that have a function of their own; the others share the last one
+    regression: LabelRegression
+
+    @property
+    def memory(self) -> float:
+        """Bytes of its factor."""
+        return 8.0 * (len(self.regression.labels) + 32.0) ** 2
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether one row stands for several."""
+        return len(self.regression.labels) < len(self.rows)
+
+    def means(self, query: Any, n_classes: int) -> Floats:
+        """Of all classes, rows x M."""
+        return for_all_classes(self.regression.posterior.means(query), self.classes, n_classes)
+
+    def variance(self, query: Any) -> Floats:
+        """Of each row."""
+        return self.regression.posterior.variance(query)
+
+
+def for_all_classes(means: Floats, classes: Indices, n_classes: int) -> Floats:
+    """Means of all classes from those of some, and of one function (the last) for all others."""
+    if len(classes) == n_classes == means.shape[1]:
+        return means
+    columns = np.full(n_classes, means.shape[1] - 1)
+    columns[classes] = np.arange(len(classes))
+    return means[:, columns]
+
+
+class ModelCache(Drafted):
+    """Models of leaves within a limit of memory: the one used least recently is dropped first, all but the last."""
+
+    def __init__(self, max_memory: float) -> None:
+        self.max_memory = max_memory
+        self._models: dict[Place, LeafModel] = {}  # the one used last at the end
+        self.memory = 0.0
+
+    def draft(self) -> "ModelCache":
+        """A twin (see core.drafts); the models themselves are never changed."""
+        twin = super().draft()
+        twin._models = dict(self._models)
+        return twin
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    def __contains__(self, place: Place) -> bool:
+        return place in self._models
+
+    def get(self, place: Place) -> LeafModel | None:
+        """The model of a leaf, if it is there; it may be of the leaf as it was before."""
+        return self._models.get(place)
+
+    def items(self) -> list[tuple[Place, LeafModel]]:
+        """All places and models."""
+        return list(self._models.items())
+
+    def keep(self, place: Place, model: LeafModel) -> list[tuple[Place, LeafModel]]:
+        """Note that a model was used; returns those that had to go."""
+        models = {other: known for other, known in self._models.items() if other != place}
+        models[place] = model
+        memory = sum(known.memory for known in models.values())
+        dropped = []
+        while memory > self.max_memory and len(models) > 1:
+            oldest = next(iter(models))
+            dropped.append((oldest, models.pop(oldest)))
+            memory -= dropped[-1][1].memory
+        # In one step: readers of a state that is published may note models, too.
+        self._models, self.memory = models, memory
+        return dropped
+
+    def replace(self, place: Place, model: LeafModel) -> None:
+        """Another model at the same place, which does not count as used."""
+        self.memory += model.memory - self._models[place].memory
+        self._models[place] = model
+
+    def drop(self, place: Place) -> None:
+        """Forget a model, if it is there."""
+        gone = self._models.pop(place, None)
+        self.memory -= gone.memory if gone else 0.0
+
+    def clear(self) -> None:
+        """Forget all models."""
+        self._models, self.memory = {}, 0.0

@@ -1,5 +1,6 @@
 """Decision trees as flat arrays: scikit-learn grows them, rows are routed and leaves are split here."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -95,13 +96,28 @@ class Tree:
         )
 
 
+def dump_trees(trees: Sequence[Tree], prefix: str = "") -> dict[str, NDArray[Any]]:
+    """All trees as plain arrays, one behind the other; `load_trees` takes them."""
+    return {
+        "tree_sizes": np.array([len(tree.feature) for tree in trees]),
+        **{f"{prefix}{name}": np.concatenate([getattr(tree, name) for tree in trees]) for name in NODE_ARRAYS},
+    }
+
+
+def load_trees(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> list[Tree]:
+    """The trees that gave these arrays."""
+    ends = np.cumsum(arrays["tree_sizes"])[:-1]
+    parts = (np.split(arrays[f"{prefix}{name}"], ends) for name in NODE_ARRAYS)
+    return [Tree(*part) for part in zip(*parts, strict=True)]
+
+
 def tree_rule(n_trees: int) -> TreeRule:
     """Trees that differ if there are several; one alone is the paper's DT-GP."""
     return "best" if n_trees == 1 else "extra"
 
 
 def grow(x: Table, labels: Indices, leaf_size: int, rule: TreeRule, seed: int) -> Tree:
-    """Split by information gain until a leaf is pure or has at most `leaf_size` rows (paper 004, section 3).
+    """Split by information gain until a leaf is pure or has at most `leaf_size` rows (Froehlich et al., section 3).
 
     "extra" draws a threshold for each of sqrt(D) columns and takes the best, "random" finds the best threshold of
     sqrt(D) columns, "best" that of all columns.

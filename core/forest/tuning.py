@@ -8,7 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from core._types import Floats, Indices, Table
-from core.evidence import (
+from core.factory import untuned
+from core.forest.forest import Forest, R
+from core.forest.leaf import LEAST_ROWS, LeafSettings
+from core.forest.rows import TableRows
+from core.forest.tree import TreeRule
+from core.kernels import Kernel, RBFKernel
+from core.linalg import AtBound, Operator, Units
+from core.metrics import log_loss
+from core.posterior import one_vs_all
+from core.settings import Settings
+from core.tuning import (
     Criterion,
     DualCriterion,
     Evaluation,
@@ -19,19 +29,10 @@ from core.evidence import (
     simplex_search,
     starts,
 )
-from core.forest.forest import Forest
-from core.forest.leaf import LEAST_ROWS, Theory
-from core.forest.rows import RowStore
-from core.forest.tree import TreeRule
-from core.kernels import Kernel, RBFKernel
-from core.linalg import AtBound, Operator, Units
-from core.posterior import one_vs_all
-from core.quality import log_loss
-from core.settings import Settings
 
 SAMPLE_ROWS = 4000  # of the leaves that a search looks at
 VALIDATION_ROWS = 20_000  # to choose by, at most
-SHARE = 0.2  # of the rows, to validate on: the paper has 4 for training to 1 for validation
+SHARE = 0.2  # of the rows, to validate on: Froehlich2012 has 4 for training to 1 for validation
 FOLDS = 3  # such shares, one after the other
 LEAF_SIZES = (125, 250, 500, 1000, 2000)
 GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0)  # as multiples of where the kernel begins
@@ -73,22 +74,24 @@ class LeafRows(NamedTuple):
     factors: Floats  # of their noise
 
 
-def tune_shared(forest: Forest, seed: int = 0) -> LeavesTuned | None:
+def tune_shared(
+    forest: Forest[R], settings: Settings, on_step: Callable[[], object] = lambda: None, seed: int = 0
+) -> LeavesTuned | None:
     """Kernel parameters and noise with the least leave-one-out squared error inside (a sample of) the impure leaves."""
-    theory = forest.theory
-    return tune_parts(_impure_leaves(forest, seed), (theory.kernel, theory.noise), theory.settings)
+    now = (forest.settings.kernel, forest.settings.noise)
+    return tune_parts(impure_leaves(forest, seed), now, settings, on_step)
 
 
-def _impure_leaves(forest: Forest, seed: int) -> Iterator[LeafRows]:
-    store, theory = forest.store, forest.theory
+def impure_leaves(forest: Forest[R], seed: int = 0) -> Iterator[LeafRows]:
+    """The rows of leaves that have several classes, in an order that has nothing to do with them."""
     leaves = [leaf for some in forest.leaves for leaf in some.values()]
-    leaves = [leaf for leaf in leaves if leaf.pure is None and len(leaf.members) >= LEAST_ROWS]
+    leaves = [leaf for leaf in leaves if len(leaf.classes) > 1 and len(leaf.members) >= LEAST_ROWS]
     for i in np.random.default_rng(seed).permutation(len(leaves)):
         leaf = leaves[i]
-        rows = leaf.members[: max(2 * theory.leaf_size, SAMPLE_ROWS)]
-        numbers = np.searchsorted(leaf.classes, store.labels[rows])
-        operator = theory.operator(store.take(rows), theory.kernel)
-        yield LeafRows(operator, one_vs_all(numbers, len(leaf.classes) + 1), np.ones(len(rows)))
+        rows = leaf.members[: max(2 * forest.settings.leaf_size, SAMPLE_ROWS)]
+        numbers = np.searchsorted(leaf.classes, forest.labels[rows])
+        operator = forest.rows.operator(rows, forest.settings.kernel)
+        yield LeafRows(operator, one_vs_all(numbers, len(leaf.classes) + 1), forest.factors_of(rows))
 
 
 def tune_parts(
@@ -96,7 +99,7 @@ def tune_parts(
 ) -> LeavesTuned | None:
     """The same for the first of these leaves, from this kernel and noise and from the settings; None without leaves.
 
-    The amplitude then follows in closed form, as it does for one model (core.evidence).
+    The amplitude then follows in closed form, as it does for one model (core.tuning).
     """
     parts: list[tuple[Criterion, int]] = []
     operators: list[Operator] = []
@@ -110,7 +113,7 @@ def tune_parts(
     if not parts:
         return None
     largest = max(operators, key=len)
-    origin = settings.untuned(largest)
+    origin = untuned(settings, largest)
     units = Units.of(operators, origin[0])
     criterion, free = in_units(LeavesCriterion(parts), units), free_parameters(now[0], weights=False)
     begins = starts(criterion, units, origin, now, free, on_step)
@@ -136,8 +139,9 @@ class Candidate:
 
 
 def validate(
-    theory: Theory,
-    x: Table,
+    leaf: LeafSettings,
+    settings: Settings,
+    rows: TableRows,
     labels: Indices,
     n_classes: int,
     *,
@@ -147,39 +151,39 @@ def validate(
     gammas: bool,
     loo: bool,
     seed: int,
-) -> tuple[Theory, TreeRule, list[Candidate]]:
+) -> tuple[LeafSettings, TreeRule, list[Candidate]]:
     """Leaf size, kind of tree and gamma by the log loss of held-out rows.
 
-    The paper has accuracy (section 5.2.1), which is a matter of a few rows where nearly all are right; the log loss
+    Froehlich2012 has accuracy (section 5.2.1), which is a matter of a few rows where nearly all are right; the log loss
     still tells candidates apart there. With `loo`, gamma and noise are tuned inside the leaves of each candidate
     instead. Of equal ones the first wins.
     """
-    order = np.random.default_rng(seed).permutation(x.shape[0])[:VALIDATION_ROWS]
-    folds = [rows for rows in np.array_split(order, round(1 / SHARE))[:FOLDS] if len(rows)]
+    order = np.random.default_rng(seed).permutation(len(rows))[:VALIDATION_ROWS]
+    folds = [held for held in np.array_split(order, round(1 / SHARE))[:FOLDS] if len(held)]
     # A leaf that holds everything says the same however much larger it could be.
     sizes = sorted({min(size, max(len(order) - len(folds[0]), 1)) for size in leaf_sizes})
-    scales = GAMMAS if gammas and isinstance(theory.kernel, RBFKernel) else (1.0,)
-    tried: list[tuple[Candidate, Theory]] = []
+    scales = GAMMAS if gammas and isinstance(leaf.kernel, RBFKernel) else (1.0,)
+    tried: list[tuple[Candidate, LeafSettings]] = []
     for rule, size in product(rules, sizes):
-        figures, theories = np.zeros((len(folds), len(scales), 2)), []
+        figures, found = np.zeros((len(folds), len(scales), 2)), []
         for fold, held in enumerate(folds):
             rest = np.setdiff1d(order, held)
-            store = RowStore(x[rest], labels[rest])
-            forest = Forest.grown(replace(theory, leaf_size=size), store, n_classes, n_trees, rule, seed)
-            if loo and (found := tune_shared(forest, seed)):
-                forest.reset(found.kernel, found.noise)
+            forest = Forest(replace(leaf, leaf_size=size), rows.only(rest), labels[rest], n_classes, (), rule, seed)
+            forest.grow(n_trees)
+            if loo and (tuned := tune_shared(forest, settings, seed=seed)):
+                forest.reset(tuned.kernel, tuned.noise)
             for place, scale in enumerate(scales):
-                kernel = forest.theory.kernel if scale == 1.0 else _with_gamma(theory.kernel, scale)
-                forest.reset(kernel, forest.theory.noise)
-                figures[fold, place] = _figures(forest, x[held], labels[held])
-                theories.append(forest.theory)
-        for used, (loss, right) in zip(theories[: len(scales)], figures.mean(axis=0).tolist(), strict=True):
+                kernel = forest.settings.kernel if scale == 1.0 else _with_gamma(leaf.kernel, scale)
+                forest.reset(kernel, forest.settings.noise)
+                figures[fold, place] = _figures(forest, rows.take(held), labels[held])
+                found.append(forest.settings)
+        for used, (loss, right) in zip(found[: len(scales)], figures.mean(axis=0).tolist(), strict=True):
             tried.append((Candidate(rule, size, getattr(used.kernel, "gamma", None), loss, right), used))
     best, chosen = min(tried, key=lambda one: one[0].log_loss)
     return chosen, best.rule, [candidate for candidate, _ in tried]
 
 
-def _figures(forest: Forest, x: Table, labels: Indices) -> tuple[float, float]:
+def _figures(forest: Forest[TableRows], x: Table, labels: Indices) -> tuple[float, float]:
     """Log loss, with one more tree that knows nothing (pure leaves say 0 and 1), and accuracy."""
     found, n_trees = forest.probabilities(x), len(forest.trees)
     careful = (n_trees * found + 1.0 / forest.n_classes) / (n_trees + 1)

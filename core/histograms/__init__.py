@@ -1,12 +1,12 @@
-"""Level tables, level-coded rows, quantisation (design, section 2)."""
+"""Level tables, level-coded rows, quantisation (core/DESIGN.md, section 2)."""
 
 from core.histograms.chunked import Chunked, Engine, blocks_of, pairwise_reduced, reduced
+from core.histograms.coded import Allocate, CodedRows
 from core.histograms.complement import Complement, split_signs
 from core.histograms.histograms import Histograms, code_rows
-from core.histograms.levels import LevelTable, Room
+from core.histograms.level_table import LevelTable, Room
 from core.histograms.quantise import Distinct, LevelRule, distinct_values, levels_of, merged
 from core.histograms.raw import RawRows, raw_rows
-from core.histograms.rows import Allocate, CodedRows
 
 __all__ = [
     "Allocate",

@@ -1,4 +1,4 @@
-"""Tables that are never there as a whole: read in blocks of rows, each time they are gone through."""
+"""Tables that do not fit into memory: each pass over them reads them again, in blocks of rows."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,22 +15,20 @@ T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Whoever works on blocks of a table: other processes, or other machines. Functions are sent there."""
+    """Processes, here or on other machines, that read blocks of a table and apply functions to them."""
 
-    def reduce(self, table: "Chunked", look: Callable[[Table], T], join: Callable[[T, T], T]) -> T:
-        """What is seen of each block, joined as `pairwise_reduced` does."""
+    def reduce(self, table: "Chunked", summarise: Callable[[Table], T], join: Callable[[T, T], T]) -> T:
+        """`summarise` of each block, joined in the order of `pairwise_reduced`."""
         ...
 
     def parts(self, table: "Chunked", code: Callable[[Table], Any]) -> Any:
-        """The rows as parts of a pool (core.posterior.Parts), each made where it stays."""
+        """The coded rows as parts of a pool (core.posterior.Parts), each in the process that made it."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Chunked:
-    """Rows that `read(first, last)` brings from wherever they are, always the same ones.
-
-    With an engine it is read where the engine works, too.
+    """A table of which `read(first, last)` returns rows, always the same ones; an engine may call it elsewhere.
 
     >>> table = Chunked((3, 1), lambda first, last: np.arange(3.0)[first:last, None])
     >>> table[1:].tolist(), table[np.array([2, 0])].tolist()
@@ -55,22 +53,22 @@ class Chunked:
         return together[np.argsort(np.argsort(blocks, kind="stable"), kind="stable")]
 
     def changed(self, change: Callable[[Table], Table], width: int | None = None) -> "Chunked":
-        """With each block changed when it is read; it may have another width then."""
+        """The table with a function applied to each block when it is read; `width` is the new number of columns."""
         shape, read = (self.shape[0], width or self.shape[1]), self.read
         return replace(self, shape=shape, read=lambda first, last: change(read(first, last)))
 
 
 def blocks_of(x: Table) -> Iterator[Table]:
-    """The table in blocks of rows, so that what is made of it is never there as a whole; one block if it is empty."""
+    """Blocks of BLOCK_ROWS rows, so that copies of them stay small; one empty block for an empty table."""
     for first in range(0, max(x.shape[0], 1), BLOCK_ROWS):
         yield x[first : first + BLOCK_ROWS]
 
 
-def reduced(x: Table, look: Callable[[Table], T], join: Callable[[T, T], T]) -> T:
-    """What is seen of each block of a table, joined neighbours first; wherever its engine is."""
+def reduced(x: Table, summarise: Callable[[Table], T], join: Callable[[T, T], T]) -> T:
+    """`summarise` of each block of a table, joined by `join`, neighbours first; by its engine if it has one."""
     if isinstance(x, Chunked) and x.engine is not None:
-        return x.engine.reduce(x, look, join)
-    return pairwise_reduced(join, map(look, blocks_of(x)))
+        return x.engine.reduce(x, summarise, join)
+    return pairwise_reduced(join, map(summarise, blocks_of(x)))
 
 
 def pairwise_reduced(join: Callable[[T, T], T], parts: Iterable[T]) -> T:
@@ -88,7 +86,7 @@ def pairwise_reduced(join: Callable[[T, T], T], parts: Iterable[T]) -> T:
         while joined and joined[-1][0] == height:
             height, node = height + 1, join(joined.pop()[1], node)
         joined.append((height, node))
-    whole = joined.pop()[1]
+    total = joined.pop()[1]
     while joined:
-        whole = join(joined.pop()[1], whole)
-    return whole
+        total = join(joined.pop()[1], total)
+    return total

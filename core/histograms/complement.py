@@ -1,4 +1,4 @@
-"""Features that are not histograms: scaled and joined by their complements, or split by sign."""
+"""Histograms from other features: values scaled to [0, 1] beside their complements, or split by sign."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from core.histograms.chunked import reduced
 class Complement:
     """Turns x into [s, 1 - s] with s = (x - low) / (high - low), so that HIK is sum_d (1 - |s_d - s'_d|).
 
-    Values outside of the range seen at first are taken to its ends: the scale never moves under stored rows.
+    Values outside of the range [low, high] are clipped to it: the scale never changes under stored rows.
 
     >>> Complement.of(np.array([[0.0], [10.0]]))(np.array([[2.5], [99.0]])).tolist()
     [[0.25, 0.75], [1.0, 0.0]]

@@ -1,4 +1,4 @@
-"""Rows and their level table together: the data every histogram posterior rests on."""
+"""Coded rows together with their level table: the training data of histogram kernels."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from core._types import Codes, Table
 from core.histograms.chunked import blocks_of
-from core.histograms.levels import LevelTable
+from core.histograms.coded import Allocate, CodedRows, code_type
+from core.histograms.level_table import LevelTable
 from core.histograms.quantise import LevelRule, distinct_values, levels_of
 from core.histograms.raw import RawRows, raw_rows
-from core.histograms.rows import Allocate, CodedRows, code_type
 
 
 def code_rows(rows: RawRows, levels: LevelTable) -> CodedRows:
@@ -38,7 +38,7 @@ class Histograms:
 
     @classmethod
     def of(cls, x: Table, rule: LevelRule = None, allocate: Allocate = np.empty) -> "Histograms":
-        """Choose levels from the rows of a valid table, and code them; it is gone through twice, in blocks."""
+        """Choose levels from the rows of a valid table, and code them; reads the table twice, in blocks."""
         distinct = distinct_values(x)
         levels, quantised = levels_of(distinct, rule)
         nnz = sum(int(counts.sum()) for _, counts in distinct.values())
@@ -62,7 +62,7 @@ class Histograms:
 
     def learn_levels(self, rows: RawRows) -> CodedRows:
         """Make the values of these rows levels where there is room, and code the rows; none of them is stored."""
-        self.levels = self.levels.insert(*self.levels.unseen(rows))
+        self.levels = self.levels.insert(*self.levels.new_values(rows))
         coded = code_rows(rows, self.levels)
         self.quantised = self.quantised or not np.array_equal(self.levels.values[coded.codes], rows.values)
         return coded

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from core._types import Floats, Indices, Table
 from core.histograms.chunked import reduced
-from core.histograms.levels import LevelTable, Room
+from core.histograms.level_table import LevelTable, Room
 
 LevelRule = Literal["auto"] | int | None
 

@@ -1,4 +1,4 @@
-"""Raw rows: validated non-negative numbers as they came, not yet coded."""
+"""Raw rows: checked non-negative values, not yet coded as levels."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from core._types import Dims, Floats, Indices, Table
+from core.histograms.indexing import IndexedRows
 
 
 @dataclass(frozen=True, eq=False)
-class RawRows:
+class RawRows(IndexedRows):
     """Sparse rows: row i holds `values[k]` in dimension `dims[k]` for k from starts[i] to starts[i + 1].
 
     Every row ends with a 1 in an extra dimension behind the data: the constant term of the kernel is the weight of
@@ -29,17 +30,21 @@ class RawRows:
         return len(self.dims)
 
     def take(self, rows: Indices) -> "RawRows":
-        """The rows with these numbers, in this order."""
         entries, starts = entries_of(self.starts, rows)
         return RawRows(starts, self.dims[entries], self.values[entries], self.n_dims)
 
+    def between(self, first: int, last: int) -> "RawRows":
+        starts = self.starts[first : last + 1]
+        entries = slice(starts[0], starts[-1])
+        return RawRows(starts - starts[0], self.dims[entries], self.values[entries], self.n_dims)
+
 
 def entries_of(starts: Indices, rows: Indices) -> tuple[Indices, Indices]:
-    """Where the entries of these rows stand, and the starts of the rows once these entries are taken out."""
+    """Positions of the entries of these rows, and where each row starts among those entries (len(rows) + 1)."""
     lengths = starts[rows + 1] - starts[rows]
-    taken = np.concatenate(([0], np.cumsum(lengths)))
-    entries = np.arange(taken[-1]) + np.repeat(starts[rows] - taken[:-1], lengths)
-    return entries, taken
+    new_starts = np.concatenate(([0], np.cumsum(lengths)))
+    entries = np.arange(new_starts[-1]) + np.repeat(starts[rows] - new_starts[:-1], lengths)
+    return entries, new_starts
 
 
 def raw_rows(x: Table) -> RawRows:

@@ -1,4 +1,4 @@
-"""What all kernels share: weights for groups of dimensions, a constant term, and a flat vector of parameters."""
+"""Base class of kernels: weights of groups of dimensions, a constant term, and a flat vector of parameters."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -19,8 +19,8 @@ def group_weights(weights: Any, groups: Any, n_dims: int) -> tuple[Floats, Indic
     if groups is None:
         groups = np.zeros(n_dims) if weights is None else np.arange(n_dims)
     numbers = np.asarray(groups)
-    whole = numbers.dtype.kind in "iuf" and (numbers == np.floor(numbers)).all()
-    if numbers.shape != (n_dims,) or not whole or numbers.min(initial=0) < 0:
+    integral = numbers.dtype.kind in "iuf" and (numbers == np.floor(numbers)).all()
+    if numbers.shape != (n_dims,) or not integral or numbers.min(initial=0) < 0:
         raise ValueError(f"groups must hold one group number from 0 on for each of the {n_dims} columns")
     numbers = numbers.astype(np.int64)
     n_groups = int(numbers.max(initial=0)) + 1
@@ -35,8 +35,8 @@ def group_weights(weights: Any, groups: Any, n_dims: int) -> tuple[Floats, Indic
 class Kernel:
     """A kernel over D dimensions. Changing parameters gives a new kernel.
 
-    `theta` holds the parameters as a search sees them, `names` and `bounds` tell what they are and where they may go,
-    in the units of the data (see core.linalg.Units). A subclass adds its own numbers by naming their fields in `own`.
+    `theta` is the vector of parameters, in the order of `names`; `bounds` are their search intervals, in units of the
+    data (see core.linalg.Units). A subclass adds parameters by naming their fields in `own_bounds`.
     """
 
     weights: Floats  # G, one per group
@@ -44,25 +44,25 @@ class Kernel:
     bias: float  # variance of the constant term
 
     @property
-    def own(self) -> dict[str, tuple[float, float]]:
-        """Names and bounds of the numbers that a subclass adds."""
+    def own_bounds(self) -> dict[str, tuple[float, float]]:
+        """Names and search intervals of the parameters that a subclass adds."""
         return {}
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.own, "bias", *(f"weight[{g}]" for g in range(len(self.weights))))
+        return (*self.own_bounds, "bias", *(f"weight[{g}]" for g in range(len(self.weights))))
 
     @property
     def theta(self) -> Floats:
-        return np.array([*(getattr(self, name) for name in self.own), self.bias, *self.weights])
+        return np.array([*(getattr(self, name) for name in self.own_bounds), self.bias, *self.weights])
 
     @property
     def bounds(self) -> Floats:
-        return np.array([*self.own.values(), *[POSITIVE] * (1 + len(self.weights))])
+        return np.array([*self.own_bounds.values(), *[POSITIVE] * (1 + len(self.weights))])
 
     def with_theta(self, theta: Floats) -> Self:
         """The same kernel with other parameters, in the order of `names`."""
-        scalars: dict[str, Any] = dict(zip((*self.own, "bias"), map(float, theta), strict=False))
+        scalars: dict[str, Any] = dict(zip((*self.own_bounds, "bias"), map(float, theta), strict=False))
         return replace(self, weights=np.asarray(theta[len(scalars) :], dtype=np.float64), **scalars)
 
     def scaled(self, factor: float) -> Self:

@@ -46,7 +46,7 @@ class RBFKernel(Kernel):
     amplitude: float = 1.0
 
     @property
-    def own(self) -> dict[str, tuple[float, float]]:
+    def own_bounds(self) -> dict[str, tuple[float, float]]:
         return {"gamma": (1e-6, 1e4), "amplitude": POSITIVE}
 
     def scaled(self, factor: float) -> Self:

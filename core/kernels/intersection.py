@@ -1,4 +1,4 @@
-"""Histogram intersection kernels: what acts on level values (paper 000, eq. 4, 7, 8)."""
+"""Histogram intersection kernels, as functions of single values (Rodner2012, eq. 4, 7, 8)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,8 +15,8 @@ Transform = Literal["power", "exp"] | None
 class IntersectionKernel(Kernel):
     """k(x, x') = bias + sum_d weight_d min(g(x_d), g(x'_d)).
 
-    g is the identity, x^eta ("power": G-HIK) or (e^(eta x / unit) - 1) / (e^eta - 1) ("exp": EXP-HIK, which needs to be
-    told how large values are: a search takes the largest one for the unit). The constant dimension behind the data is
+    g is the identity, x^eta ("power": G-HIK) or (e^(eta x / unit) - 1) / (e^eta - 1) ("exp": EXP-HIK, where
+    `unit` is the scale of the values: a search sets it to the largest one). The constant dimension behind the data is
     1 and stays so: its weight is the bias.
 
     >>> kernel = IntersectionKernel(np.ones(1), np.zeros(2, dtype=int), bias=0.5, transform="power", eta=2.0)
@@ -32,7 +32,7 @@ class IntersectionKernel(Kernel):
     unit: float = 1.0  # of values under "exp"
 
     @property
-    def own(self) -> dict[str, tuple[float, float]]:
+    def own_bounds(self) -> dict[str, tuple[float, float]]:
         return {"eta": (0.05, 20.0)} | ({"unit": POSITIVE} if self.transform == "exp" else {})
 
     def apply(self, values: Floats, dims: Dims) -> Floats:
@@ -56,7 +56,7 @@ class IntersectionKernel(Kernel):
         return np.array([*own, by_bias, *by_group])
 
     def _slopes(self, values: Floats) -> list[Floats]:
-        """Derivatives of g by the parameters in `own`."""
+        """Derivatives of g by the parameters in `own_bounds`."""
         match self.transform:
             case "power":
                 return [values**self.eta * np.log(values)]

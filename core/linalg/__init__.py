@@ -10,7 +10,7 @@ from core.linalg.kernel_error import KernelError, added_error, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
 from core.linalg.linear_operator import LinearOperator, LinearPredictor
-from core.linalg.operator import Operator, Predictor, Query, gram
+from core.linalg.operator import Operator, Predictor, gram
 from core.linalg.units import AtBound, Units
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "LookupTable",
     "Operator",
     "Predictor",
-    "Query",
     "StoredOperator",
     "Units",
     "added_error",

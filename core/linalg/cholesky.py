@@ -1,4 +1,4 @@
-"""A Cholesky factor that follows its matrix: rows appended and deleted, rank-one changes."""
+"""A Cholesky factor that is updated: rows appended and deleted, rank-one changes."""
 
 from collections.abc import Callable
 from typing import Self
@@ -31,31 +31,31 @@ def grown(buffer: Floats, n: int, more: int = 1) -> Floats:
     return larger
 
 
-class Sheet:
-    """A buffer that several factors may have. The sheet that it was made of is written to again, once nobody has it.
+class SharedBuffer:
+    """A buffer that several factors may read. Its predecessor is reused as memory once no factor holds it.
 
     New memory would have to be cleared at each change, which takes as long as the change itself.
     """
 
-    def __init__(self, buffer: Floats, before: "Sheet | None" = None) -> None:
+    def __init__(self, buffer: Floats, before: "SharedBuffer | None" = None) -> None:
         self.buffer = buffer
         self._before = None if before is None else (ref(before), before.buffer)
 
-    def __reduce__(self) -> "tuple[type[Sheet], tuple[Floats]]":
-        return Sheet, (self.buffer,)
+    def __reduce__(self) -> "tuple[type[SharedBuffer], tuple[Floats]]":
+        return SharedBuffer, (self.buffer,)
 
-    def another(self) -> "Sheet":
-        """One of the same size that nobody has, with anything in it."""
+    def spare(self) -> "SharedBuffer":
+        """Another buffer of the same size that no factor holds; its contents are undefined."""
         before, self._before = self._before, None  # nobody else gets it
         free = before is not None and before[0]() is None
-        return Sheet(before[1] if before and free else np.zeros(self.buffer.shape, order="F"), self)
+        return SharedBuffer(before[1] if before and free else np.zeros(self.buffer.shape, order="F"), self)
 
 
 class Factor(Drafted):
     """L with L L^T = A, in the leading n x n part of a buffer with room for more.
 
     `fill(out)` writes the lower triangle of A; it is called again with a larger ridge when rounding made A indefinite,
-    and `jitter` tells by which share the diagonal had to grow.
+    and `jitter` is the share by which the diagonal had to grow.
 
     >>> factor = Factor(2, lambda out: np.copyto(out[:2, :2], [[4.0, 0.0], [2.0, 5.0]]))
     >>> factor.solve(np.array([[4.0], [2.0]])).tolist()
@@ -64,7 +64,7 @@ class Factor(Drafted):
 
     def __init__(self, n: int, fill: Callable[[Floats], object]) -> None:
         self.n = n
-        self._sheet = Sheet(with_room(n))
+        self._shared_buffer = SharedBuffer(with_room(n))
         self._shared = False  # with a draft, or with what this is a draft of
         diagonal = np.einsum("ii->i", self._buffer)[:n]
         for self.jitter in JITTERS:
@@ -78,13 +78,13 @@ class Factor(Drafted):
         )
 
     def draft(self) -> Self:
-        """A twin (see core.drafts)."""
+        """A shallow copy to change (see core.drafts)."""
         self._shared = True
         return super().draft()
 
     @property
     def _buffer(self) -> Floats:
-        return self._sheet.buffer
+        return self._shared_buffer.buffer
 
     def half_solve(self, b: Floats, *, overwrite: bool = False) -> Floats:
         """L^-1 b, n x columns; in the place of b, if that is allowed and b is column-major."""
@@ -132,7 +132,7 @@ class Factor(Drafted):
             return False
         buffer = grown(self._buffer, self.n, k)
         if buffer is not self._buffer:
-            self._sheet, self._shared = Sheet(buffer), False
+            self._shared_buffer, self._shared = SharedBuffer(buffer), False
         self._buffer[self.n : self.n + k, : self.n] = halves.T
         self._buffer[self.n : self.n + k, self.n : self.n + k] = factor
         self.n += k
@@ -163,15 +163,15 @@ class Factor(Drafted):
         self._buffer[j, : j + 1] *= share
 
     def _own(self) -> None:
-        """Before entries change: a buffer that no other factor has. (New rows come behind those that others know.)"""
+        """Copy the buffer before entries change, if others read it. (Appended rows come after those they read.)"""
         if self._shared:
-            self._sheet, self._shared = Sheet(self._buffer.copy(order="F")), False
+            self._shared_buffer, self._shared = SharedBuffer(self._buffer.copy(order="F")), False
 
     def _apart(self) -> tuple[Floats, bool]:
-        """The same for a rank-one change: the buffer to take the entries from, and whether it is another."""
+        """The same for a rank-one change, which copies as it goes: the buffer to read, and whether it is another."""
         source, apart = self._buffer, self._shared
         if apart:
-            self._sheet, self._shared = self._sheet.another(), False
+            self._shared_buffer, self._shared = self._shared_buffer.spare(), False
         return source, apart
 
 

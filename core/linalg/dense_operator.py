@@ -1,4 +1,4 @@
-"""The kernel matrix of dense vectors, computed anew for each product or kept."""
+"""The kernel matrix of dense vectors, computed again for each product or stored."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,20 +9,22 @@ from core._types import Floats, Indices
 from core.drafts import Drafted
 from core.kernels import DenseKernel
 from core.linalg.operator import check_rows_finite
+from core.rows import Rows, vectors
 
 BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class DensePredictor:
-    """x -> k(x, X) V with X and V at hand."""
+    """x -> k(x, X) V from stored X and V."""
 
     kernel: DenseKernel
     x: Floats  # n x D
     v: Floats  # n x M
 
-    def __call__(self, query: Floats, *, quantised: bool = False) -> Floats:  # noqa: ARG002
-        blocks = (query[i : i + BLOCK_ROWS] for i in range(0, len(query), BLOCK_ROWS))
+    def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
+        x: Floats = vectors(query)
+        blocks = (x[i : i + BLOCK_ROWS] for i in range(0, len(x), BLOCK_ROWS))
         return np.vstack(
             [np.empty((0, self.v.shape[1])), *(self.kernel.cross(block, self.x) @ self.v for block in blocks)]
         )
@@ -56,32 +58,35 @@ class DenseOperator(Drafted):
     def pull_back(self, e: Floats, f: Floats) -> Floats:
         return self.kernel.pull_back(self.x, e @ f.T)
 
-    def difference(self, query: Floats, beta: Floats) -> DensePredictor:
-        return DensePredictor(self.kernel, np.vstack([self.x, query]), np.vstack([-beta, np.eye(len(query))]))
+    def difference(self, query: Rows, beta: Floats) -> DensePredictor:
+        x: Floats = vectors(query)
+        return DensePredictor(self.kernel, np.vstack([self.x, x]), np.vstack([-beta, np.eye(len(x))]))
 
     def only(self, rows: Indices) -> "DenseOperator":
         return DenseOperator(self.x[rows], self.kernel)
 
-    def own(self, rows: Indices) -> Floats:
+    def training_rows(self, rows: Indices) -> Floats:
         return self.x[rows]
 
-    def cross(self, query: Floats, first: int = 0) -> Floats:
-        return self.kernel.cross(self.x[first:], query)
+    def cross(self, query: Rows, first: int = 0) -> Floats:
+        return self.kernel.cross(self.x[first:], vectors(query))
 
-    def diagonal(self, query: Floats) -> Floats:
-        return self.kernel.diagonal(query)
+    def diagonal(self, query: Rows) -> Floats:
+        return self.kernel.diagonal(vectors(query))
 
-    def check(self, query: Floats) -> None:
+    def check(self, query: Rows) -> None:
+        x: Floats = vectors(query)
         with np.errstate(over="ignore"):
-            check_rows_finite(self.kernel.diagonal(query) + (query * query) @ self.kernel.dim_weights)
+            check_rows_finite(self.kernel.diagonal(x) + (x * x) @ self.kernel.dim_weights)
 
-    def append(self, query: Floats) -> None:
-        n = self._n + len(query)
+    def append(self, query: Rows) -> None:
+        x: Floats = vectors(query)
+        n = self._n + len(x)
         if n > len(self._buffer):
             grown = np.empty((2 * n, self._buffer.shape[1]))
             grown[: self._n] = self.x
             self._buffer = grown
-        self._buffer[self._n : n] = query
+        self._buffer[self._n : n] = x
         self._n = n
 
     def remove(self, rows: Indices) -> None:
@@ -121,7 +126,7 @@ class StoredOperator(DenseOperator):
     def pull_back(self, e: Floats, f: Floats) -> Floats:
         return self.kernel.pull_back(self.x, e @ f.T, self.matrix)
 
-    def append(self, query: Floats) -> None:
+    def append(self, query: Rows) -> None:
         before, n = self._matrix, len(self)
         super().append(query)
         if before is not None:

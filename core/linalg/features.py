@@ -1,4 +1,4 @@
-"""Level space: K = Phi Phi^T with phi_k(x) = sqrt(u_k - u_{k-1}) [x >= level k] (design, section 3)."""
+"""Level space: K = Phi Phi^T with phi_k(x) = sqrt(u_k - u_{k-1}) [x >= level k] (core/DESIGN.md, section 3)."""
 
 from dataclasses import dataclass
 from functools import cached_property

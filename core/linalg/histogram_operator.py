@@ -1,4 +1,4 @@
-"""The histogram intersection kernel matrix: scatter, table, gather (design, section 2)."""
+"""The histogram intersection kernel matrix: scatter, table, gather (core/DESIGN.md, section 2)."""
 
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,12 +16,11 @@ from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
 from core.linalg.operator import COLUMNS, check_rows_finite
 from core.linalg.products import gather, scatter
-
-HistogramQuery = RawRows | CodedRows
+from core.rows import Rows, coded_rows, histogram_rows
 
 
 class LevelValue(Protocol):
-    """What a table is linear in."""
+    """A monotone function u of values, in which look-up tables are linear."""
 
     def apply(self, values: Floats, dims: Dims) -> Floats:
         """u of values in these dimensions."""
@@ -37,26 +36,27 @@ class LookupTable:
     u: Floats  # S, by id
     table: Floats  # S x M
 
-    def __call__(self, query: HistogramQuery, *, quantised: bool = False) -> Floats:
-        if isinstance(query, CodedRows):
-            return gather(query.codes, query.starts, self.table)
-        levels, table = self.levels, self.table
-        positions = levels.nearest(query)
-        out = np.empty((len(query), table.shape[1]))
-        work = query.nnz * table.shape[1] / 4
+    def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:
+        rows = histogram_rows(query)
+        if isinstance(rows, CodedRows):
+            return gather(rows.codes, rows.starts, self.table)
+        levels, table, starts = self.levels, self.table, rows.starts
+        positions = levels.nearest(rows)
+        out = np.empty((len(rows), table.shape[1]))
+        work = rows.nnz * table.shape[1] / 4
         if quantised:
             over_slices(
-                lambda lo, hi: products.gather_nearest(query.starts, positions, levels.order, table, out, lo, hi),
-                len(query),
+                lambda lo, hi: products.gather_nearest(starts, positions, levels.order, table, out, lo, hi),
+                len(rows),
                 work,
             )
         else:
-            u = self.kernel.apply(query.values, query.dims)
-            rows = products.Located(query.starts, query.dims, query.values, u, positions)
+            u = self.kernel.apply(rows.values, rows.dims)
+            located = products.Located(starts, rows.dims, rows.values, u, positions)
             known = Levels(levels.start, levels.order, levels.sorted_values, self.u[levels.order])
             over_slices(
-                lambda lo, hi: products.interpolate(rows, known, table, out, lo, hi),
-                len(query),
+                lambda lo, hi: products.interpolate(located, known, table, out, lo, hi),
+                len(rows),
                 work,
             )
         return out
@@ -68,8 +68,9 @@ class CodedTable:
 
     table: Floats  # S x M
 
-    def __call__(self, query: CodedRows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
-        return gather(query.codes, query.starts, self.table)
+    def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
+        rows = coded_rows(query)
+        return gather(rows.codes, rows.starts, self.table)
 
 
 class HistogramOperator(Drafted):
@@ -103,7 +104,7 @@ class HistogramOperator(Drafted):
         by_u = features.by_u(np.einsum("sm,sm->s", features.sums(e), features.sums(f)))
         return self.kernel.pull_back(levels.values[levels.order], levels.dims[levels.order], by_u)
 
-    def difference(self, query: HistogramQuery, beta: Floats) -> LookupTable:
+    def difference(self, query: Rows, beta: Floats) -> LookupTable:
         return self.lookup(self.profile(query) - self._table(beta))
 
     def lookup(self, table: Floats) -> LookupTable:
@@ -113,11 +114,11 @@ class HistogramOperator(Drafted):
     def only(self, rows: Indices) -> "HistogramOperator":
         return HistogramOperator(Histograms(self.levels, self.rows.take(rows)), self.kernel)
 
-    def own(self, rows: Indices) -> CodedRows:
+    def training_rows(self, rows: Indices) -> CodedRows:
         every = len(rows) == len(self) and np.array_equal(rows, np.arange(len(self)))
         return copy(self.rows) if every else self.rows.take(rows)
 
-    def cross(self, query: HistogramQuery, first: int = 0) -> Floats:
+    def cross(self, query: Rows, first: int = 0) -> Floats:
         codes, starts, width = self.rows.codes, self.rows.starts[first:], len(query)
         if width <= COLUMNS:
             return gather(codes, starts, self.profile(query))
@@ -130,7 +131,7 @@ class HistogramOperator(Drafted):
             for left in range(lo * COLUMNS, min(width, hi * COLUMNS), COLUMNS):
                 right = min(width, left + COLUMNS)
                 profile.fill(0.0)
-                coding.profile(query.starts, *entries, levels, profile, left, right)
+                coding.profile(*entries, levels, profile, left, right)
                 products.gather(codes, starts, profile, tile, 0, n)
                 out[:, left:right] = tile[:, : right - left]
 
@@ -144,17 +145,18 @@ class HistogramOperator(Drafted):
         """
         return self._profile(self.rows, self._sorted_levels()._replace(order=np.arange(len(self.levels)))).T
 
-    def diagonal(self, query: HistogramQuery) -> Floats:
-        if isinstance(query, CodedRows):
-            return gather(query.codes, query.starts, self.u[:, None])[:, 0]
+    def diagonal(self, query: Rows) -> Floats:
+        rows = histogram_rows(query)
+        if isinstance(rows, CodedRows):
+            return gather(rows.codes, rows.starts, self.u[:, None])[:, 0]
         # Every raw row has the constant dimension, so no row is empty.
-        return np.add.reduceat(self.kernel.apply(query.values, query.dims), query.starts[:-1])
+        return np.add.reduceat(self.kernel.apply(rows.values, rows.dims), rows.starts[:-1])
 
-    def profile(self, query: HistogramQuery) -> Floats:
+    def profile(self, query: Rows) -> Floats:
         """min(u of the row, u of the level) for each level and row of the query, S x rows."""
         return self._profile(query, self._sorted_levels())
 
-    def check(self, query: HistogramQuery) -> None:
+    def check(self, query: Rows) -> None:
         with np.errstate(over="ignore"):
             check_rows_finite(self.diagonal(query))
 
@@ -163,12 +165,10 @@ class HistogramOperator(Drafted):
         twin.histograms = replace(self.histograms, rows=copy(self.rows))  # shares arrays that changes leave alone
         return twin
 
-    def append(self, query: HistogramQuery) -> None:
+    def append(self, query: Rows) -> None:
         """Store raw rows (their unseen values may become levels) or rows coded before."""
-        if isinstance(query, CodedRows):
-            self.rows.append(query)
-        else:
-            self.rows.append(self.learn_levels(query))
+        rows = histogram_rows(query)
+        self.rows.append(rows if isinstance(rows, CodedRows) else self.learn_levels(rows))
 
     def learn_levels(self, query: RawRows) -> CodedRows:
         """Make the values of these rows levels, where there is room, and code the rows; none of them is stored."""
@@ -190,21 +190,22 @@ class HistogramOperator(Drafted):
         """The same rows under another kernel."""
         return HistogramOperator(self.histograms, kernel)
 
-    def features(self, query: CodedRows | None = None) -> LevelFeatures:
+    def features(self, query: Rows | None = None) -> LevelFeatures:
         """Phi of coded rows; of the training rows if none are given, where K = Phi Phi^T."""
-        levels, rows = self.levels, self.rows if query is None else query
-        return LevelFeatures(levels.places(rows), rows.starts, levels.start, self.u[levels.order])
+        levels, rows = self.levels, self.rows if query is None else coded_rows(query)
+        return LevelFeatures(levels.sorted_positions(rows), rows.starts, levels.start, self.u[levels.order])
 
-    def _profile(self, query: HistogramQuery, levels: Levels) -> Floats:
+    def _profile(self, query: Rows, levels: Levels) -> Floats:
         out = np.zeros((len(levels.u), len(query)))
-        coding.profile(query.starts, *self._entries(query), levels, out, 0, len(query))
+        coding.profile(*self._entries(query), levels, out, 0, len(query))
         return out
 
-    def _entries(self, query: HistogramQuery) -> tuple[Dims, Floats]:
-        """Dimension and u of each entry."""
-        if isinstance(query, CodedRows):
-            return self.levels.dims[query.codes], self.u[query.codes]
-        return query.dims, self.kernel.apply(query.values, query.dims)
+    def _entries(self, query: Rows) -> tuple[Indices, Dims, Floats]:
+        """Where each row starts, and the dimension and u of each entry."""
+        rows = histogram_rows(query)
+        if isinstance(rows, CodedRows):
+            return rows.starts, self.levels.dims[rows.codes], self.u[rows.codes]
+        return rows.starts, rows.dims, self.kernel.apply(rows.values, rows.dims)
 
     def _sorted_levels(self) -> Levels:
         levels = self.levels

@@ -1,4 +1,4 @@
-"""What quantisation does to the kernel."""
+"""The error that quantisation makes in kernel values."""
 
 from dataclasses import dataclass
 
@@ -54,4 +54,4 @@ def added_error(operator: HistogramOperator, rows: RawRows) -> KernelError:
     """The same for rows that were just learnt, against all learnt rows."""
     some = np.arange(min(len(rows), SAMPLE_ROWS // 8))
     first = len(operator) - len(rows)
-    return KernelError.between(operator.cross(rows.take(some)), operator.cross(operator.own(first + some)))
+    return KernelError.between(operator.cross(rows.take(some)), operator.cross(operator.training_rows(first + some)))

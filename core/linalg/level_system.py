@@ -1,4 +1,4 @@
-"""The system of level space, which follows rows and levels that come and go."""
+"""The linear system of level space, updated as rows and levels are added or removed."""
 
 from typing import Self
 
@@ -10,8 +10,8 @@ from core._types import Floats, Indices
 from core.drafts import Drafted
 from core.linalg.cholesky import Factor, grown
 
-REFRESH = 1000  # changes after which the factor is built anew, so that rounding does not add up
-PENDING = 64  # rows that need not be counted until the factor is built anew: others may have the same counts
+REFRESH = 1000  # changes after which the factor is computed again, so that rounding does not add up
+PENDING = 64  # rows whose counts may be added later, so that a copy need not copy S x S counts at once
 
 
 class LevelSystem(Drafted):
@@ -30,7 +30,7 @@ class LevelSystem(Drafted):
         self._changes = 0
 
     def draft(self) -> Self:
-        """A twin (see core.drafts)."""
+        """A shallow copy to change (see core.drafts)."""
         self._shared = True
         twin = super().draft()
         twin._factor = None if self._factor is None else self._factor.draft()
@@ -113,7 +113,7 @@ class LevelSystem(Drafted):
         return row
 
     def _count(self) -> None:
-        """The rows that wait for it, in counts that nobody else has."""
+        """Add the pending rows to the counts, which are copied first if a draft shares them."""
         if self._pending:
             counts = self._counts.copy(order="F") if self._shared else self._counts
             self._shared, self._counts = False, counts

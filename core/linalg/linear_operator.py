@@ -9,6 +9,7 @@ from core._types import Floats, Indices, Table
 from core.drafts import Drafted
 from core.kernels import LinearKernel
 from core.linalg.operator import check_rows_finite
+from core.rows import Rows, vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,12 +19,12 @@ class LinearPredictor:
     w: Floats  # D x M
     constant: Floats  # M
 
-    def __call__(self, query: Table, *, quantised: bool = False) -> Floats:  # noqa: ARG002
-        return np.asarray(query @ self.w) + self.constant
+    def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
+        return np.asarray(vectors(query) @ self.w) + self.constant
 
 
 class LinearOperator(Drafted):
-    """K = X diag(weights) X^T + bias, never formed: O(nnz) a column (paper 001, appendix D.3)."""
+    """K = X diag(weights) X^T + bias, never formed: O(nnz) a column (Seeger2008, appendix D.3)."""
 
     def __init__(self, x: Table, kernel: LinearKernel) -> None:
         self.x = x  # n x D
@@ -47,37 +48,41 @@ class LinearOperator(Drafted):
         by_group = np.bincount(self.kernel.groups, by_dim, minlength=len(self.kernel.weights))
         return np.array([np.vdot(e.sum(axis=0), f.sum(axis=0)), *by_group])
 
-    def difference(self, query: Table, beta: Floats) -> LinearPredictor:
-        own = np.asarray(query.toarray() if sp.issparse(query) else query).T
+    def difference(self, query: Rows, beta: Floats) -> LinearPredictor:
+        own = _dense(vectors(query)).T
         w = self.kernel.dim_weights[:, None] * (own - np.asarray(self.x.T @ beta))
         return LinearPredictor(w, self.kernel.bias * (1.0 - beta.sum(axis=0)))
 
     def only(self, rows: Indices) -> "LinearOperator":
         return LinearOperator(self.x[rows], self.kernel)
 
-    def own(self, rows: Indices) -> Table:
+    def training_rows(self, rows: Indices) -> Table:
         return self.x[rows]
 
-    def cross(self, query: Table, first: int = 0) -> Floats:
-        product = (self._scaled(self.x[first:])) @ query.T
-        return np.asarray(product.toarray() if sp.issparse(product) else product) + self.kernel.bias
+    def cross(self, query: Rows, first: int = 0) -> Floats:
+        return _dense(self._scaled(self.x[first:]) @ vectors(query).T) + self.kernel.bias
 
-    def diagonal(self, query: Table) -> Floats:
-        squares = query.multiply(query) if sp.issparse(query) else query * query
+    def diagonal(self, query: Rows) -> Floats:
+        x = vectors(query)
+        squares = x.multiply(x) if sp.issparse(x) else x * x
         return np.asarray(squares @ self.kernel.dim_weights) + self.kernel.bias
 
-    def check(self, query: Table) -> None:
+    def check(self, query: Rows) -> None:
         with np.errstate(over="ignore"):
             check_rows_finite(self.diagonal(query))
 
-    def append(self, query: Table) -> None:
+    def append(self, query: Rows) -> None:
         if sp.issparse(self.x):
-            self.x = sp.vstack([self.x, sp.csr_matrix(query)], format="csr")
+            self.x = sp.vstack([self.x, sp.csr_matrix(vectors(query))], format="csr")
         else:
-            self.x = np.vstack([self.x, query.toarray() if sp.issparse(query) else query])
+            self.x = np.vstack([self.x, _dense(vectors(query))])
 
     def remove(self, rows: Indices) -> None:
         self.x = self.x[np.delete(np.arange(len(self)), rows)]
 
     def _scaled(self, x: Table) -> Table:
         return x @ sp.diags(self.kernel.dim_weights) if sp.issparse(x) else x * self.kernel.dim_weights
+
+
+def _dense(x: Table) -> Floats:
+    return np.asarray(x.toarray() if sp.issparse(x) else x)

@@ -1,36 +1,33 @@
-"""A kernel matrix that is never stored: what posteriors need to know of it."""
+"""Protocol of kernel matrices that are known by their products."""
 
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from core._types import Floats, Indices
-from core.histograms import CodedRows, RawRows
 from core.kernels import Kernel
+from core.rows import Rows
 
 COLUMNS = 32  # of K at a time in a core: a table of some thousand levels stays in its cache
 BLOCK_COLUMNS = 256  # of K at a time in all cores
 
-Query = RawRows | CodedRows | Floats
-"""Rows to predict: raw or coded for histogram kernels, a dense block for the others."""
-
 
 class Predictor(Protocol):
-    """x -> k(x, X) V for fixed X and V; unchanged by whatever happens to the posterior it came from."""
+    """The function x -> k(x, X) V for fixed X and V; later changes of the operator do not affect it."""
 
-    def __call__(self, query: Any, *, quantised: bool = False) -> Floats:
-        """rows x M. With `quantised`, raw values are taken to their nearest level first."""
+    def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:
+        """rows x M. With `quantised`, raw values are first rounded to their nearest level."""
         ...
 
 
 class Operator(Protocol):
-    """K(X, X) of n training rows, as products."""
+    """The kernel matrix K = K(X, X) of n training rows X, by its products."""
 
     def __len__(self) -> int: ...
 
     @property
     def kernel(self) -> Kernel:
-        """What the rows are compared by."""
+        """The kernel k."""
         ...
 
     def with_kernel(self, kernel: Any) -> Self:
@@ -49,7 +46,7 @@ class Operator(Protocol):
         """Gradient of the sum of the columns' e^T K f by the kernel's theta; e and f n x M."""
         ...
 
-    def difference(self, query: Any, beta: Floats) -> Predictor:
+    def difference(self, query: Rows, beta: Floats) -> Predictor:
         """The functions x -> k(x, query) - k(x, X) beta, one for each row of the query; beta n x rows."""
         ...
 
@@ -57,27 +54,27 @@ class Operator(Protocol):
         """An operator of these training rows alone."""
         ...
 
-    def own(self, rows: Indices) -> Any:
-        """The training rows with these numbers, as a query."""
+    def training_rows(self, rows: Indices) -> Rows:
+        """The training rows with these indices."""
         ...
 
-    def cross(self, query: Any, first: int = 0) -> Floats:
+    def cross(self, query: Rows, first: int = 0) -> Floats:
         """K(X, query), n x rows; or without the training rows before `first`."""
         ...
 
-    def diagonal(self, query: Any) -> Floats:
+    def diagonal(self, query: Rows) -> Floats:
         """k(x, x) of each row of the query."""
         ...
 
-    def check(self, query: Any) -> None:
+    def check(self, query: Rows) -> None:
         """Raise a ValueError that names the first row whose kernel values are not finite."""
         ...
 
     def draft(self) -> Self:
-        """A twin whose rows come and go without these (see core.drafts); costs nothing."""
+        """A shallow copy to change (see core.drafts): rows appended to it or removed do not affect this one."""
         ...
 
-    def append(self, query: Any) -> None:
+    def append(self, query: Rows) -> None:
         """Add training rows at the end."""
         ...
 
@@ -91,7 +88,7 @@ def gram(operator: Operator, noise: Floats, out: Floats) -> None:
     n = len(operator)
     for first in range(0, n, BLOCK_COLUMNS):
         last = min(n, first + BLOCK_COLUMNS)
-        out[first:n, first:last] = operator.cross(operator.own(np.arange(first, last)), first)
+        out[first:n, first:last] = operator.cross(operator.training_rows(np.arange(first, last)), first)
     np.einsum("ii->i", out)[:n] += noise
 
 

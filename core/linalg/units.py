@@ -1,4 +1,4 @@
-"""What a search measures in: with units taken from the rows, it does not matter what features are measured in."""
+"""Scales of the data, in which hyperparameters are searched: results do not depend on the scale of the features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from core._types import Dims, Floats
 from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel
 from core.linalg.histogram_operator import HistogramOperator
 from core.linalg.operator import Operator
+from core.rows import vectors
 
 SAMPLE_ROWS = 256  # between which distances are taken
 NEAR = 10.0  # by which gamma may be off the distances of rows where a search starts: farther off all is flat
@@ -52,7 +53,7 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Of the rows of an operator, or of several: in these units the mean of k(x, x) without bias is 1.
+    """Scales of the rows of one or several operators: in these units the mean of k(x, x) without bias is 1.
 
     Weights are in units of that mean under the weights of `reference`, which follows eta; gamma is in units of one over
     the median squared distance; values under "exp" in units of the largest. Bias and noise then are shares of the
@@ -86,7 +87,7 @@ class Units:
         return cls(kernel, distance=float(np.median(distances)) if len(distances) else 1.0)
 
     def true(self, kernel: Kernel) -> Kernel:
-        """What a kernel in units is for the rows."""
+        """The kernel that compares rows, from one in units."""
         if isinstance(kernel, RBFKernel):
             return replace(kernel, gamma=kernel.gamma / self.distance)
         if isinstance(kernel, IntersectionKernel):
@@ -114,7 +115,7 @@ class Units:
     def pull_back(self, kernel: Kernel, by_theta: Floats) -> Floats:
         """The gradient by the theta of a kernel in units, from that by the theta of the true one.
 
-        The unit of "exp" is taken to be fixed.
+        The unit of "exp" counts as fixed.
         """
         by, true = dict(zip(kernel.names, by_theta, strict=True)), self.true(kernel)
         if isinstance(true, RBFKernel):
@@ -137,7 +138,7 @@ class Units:
         return float(u @ self.entries.shares) or 1.0
 
     def _rise(self, kernel: IntersectionKernel) -> float:
-        """Of the logarithm of that mean, by eta."""
+        """Derivative of log(size) by eta."""
         assert self.entries is not None
         reference = replace(kernel, weights=self.reference.weights)
         by_theta = reference.pull_back(self.entries.values, self.entries.dims, self.entries.shares)
@@ -159,13 +160,14 @@ def _entries(operators: Sequence[Operator], n_dims: int) -> Entries:
 
 def _squares(operators: Sequence[Operator]) -> Floats:
     """The mean of x_d^2, D."""
-    tables = [operator.own(np.arange(len(operator))) for operator in operators]
+    tables = [vectors(operator.training_rows(np.arange(len(operator)))) for operator in operators]
     sums = [np.asarray((x.multiply(x) if sp.issparse(x) else x * x).sum(axis=0)).ravel() for x in tables]
     return np.asarray(np.sum(sums, axis=0) / max(sum(map(len, operators)), 1))
 
 
 def _distances(operator: Operator, kernel: Kernel) -> Floats:
-    """Squared ones between some rows that differ."""
+    """Squared distances between some rows, without zeros."""
     some = np.linspace(0, len(operator) - 1, min(SAMPLE_ROWS, len(operator)))
-    found = pdist(operator.own(some.astype(np.int64)) * np.sqrt(kernel.dim_weights), "sqeuclidean")
+    x = vectors(operator.training_rows(some.astype(np.int64)))
+    found = pdist(x * np.sqrt(kernel.dim_weights), "sqeuclidean")
     return np.asarray(found[found > 0.0])

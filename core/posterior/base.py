@@ -1,63 +1,37 @@
-"""The protocol of a posterior."""
+"""Base class of the exact posteriors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from core._types import Floats, Indices
 from core.drafts import Drafted
-from core.histograms import CodedRows, RawRows
 from core.linalg import Operator, Predictor
+from core.rows import Rows, Size, n_rows
 
 GOOD_RESIDUAL = 3e-9
 SPOILT_RESIDUAL = 1e-7  # of a solution that was carried along: a new one takes seconds where there are many rows
 BLOCK_ROWS = 256
 
-Variances = Callable[[Any], Floats]
+Variances = Callable[[Rows], Floats]
 """Posterior variances of the rows of a query."""
 
 
-@dataclass(frozen=True)
-class Size:
-    """Of a query, or of all the queries that are to come."""
-
-    rows: int
-    nnz: int  # codes of coded rows
-    coded: bool
-
-    @classmethod
-    def of(cls, query: Any) -> "Size":
-        """Of one."""
-        coded = isinstance(query, CodedRows)
-        return cls(query.shape[0] if hasattr(query, "shape") else len(query), query.nnz if coded else 0, coded)
-
-    @classmethod
-    def total(cls, sizes: "Iterable[Size]") -> "Size":
-        """Of several."""
-        known = list(sizes)
-        return cls(sum(s.rows for s in known), sum(s.nnz for s in known), all(s.coded for s in known))
-
-
-NO_ROWS = Size(0, 0, coded=True)
-
-
 class Influence(NamedTuple):
-    """What a learnt row x_i has to do with all others."""
+    """The influence of a training row x_i on the posterior."""
 
     covariance: Predictor  # x -> cov(f(x), f(x_i))
-    share: float  # N_i [(K + N)^-1]_ii = 1 - var(f(x_i)) / N_i: of its noise, what its own label does not explain
+    share: float  # N_i [(K + N)^-1]_ii = 1 - var(f(x_i)) / N_i: one minus the leverage of the row
 
 
 class Posterior(Drafted, ABC):
     """f | Y for M functions that share the kernel and the noise: Y = f(X) + e, e ~ N(0, diag(noise)).
 
-    It follows its training rows: rows come and go, targets change, and after each change it is the posterior that a
-    fresh fit would give. `operator` belongs to the posterior. A change that fails leaves half of itself: make it in a
-    draft, as label regression does.
+    Rows are added and removed and targets change, and after each change it equals the posterior of a new fit. The
+    posterior changes `operator`. An exception may leave a change half done: change a draft, as LabelRegression does.
     """
 
     name: ClassVar[str]
@@ -71,12 +45,12 @@ class Posterior(Drafted, ABC):
         self._fit()
 
     def draft(self, operator: Operator | None = None) -> Self:
-        """A twin (see core.drafts), over a draft of the operator that may be there already."""
+        """A shallow copy to change (see core.drafts), over this draft of the operator or a new one."""
         twin = super().draft()
         twin.operator = self.operator.draft() if operator is None else operator
         return twin
 
-    def add(self, query: Any, targets: Floats, noise: Floats) -> None:
+    def add(self, query: Rows, targets: Floats, noise: Floats) -> None:
         """Condition on more rows."""
         self._predictor = None
         n = len(self.operator)
@@ -86,7 +60,7 @@ class Posterior(Drafted, ABC):
         self._added(n)
 
     def remove(self, rows: Indices) -> None:
-        """Forget rows; the others move up."""
+        """Remove training rows; the indices of later rows decrease."""
         self._predictor = None
         self._removing(rows)
         self.targets = np.delete(self.targets, rows, axis=0)
@@ -95,23 +69,23 @@ class Posterior(Drafted, ABC):
         self._removed()
 
     def retarget(self, targets: Floats) -> None:
-        """The same rows with other targets: labels corrected, or another number of functions."""
+        """Replace all targets (n x M), perhaps by another number of functions."""
         self._predictor = None
         self.targets = targets
         self._retargeted()
 
     def follow_levels(self) -> None:
-        """The operator's level table has grown without a new row: make room for the new levels."""
+        """Adapt to levels that were inserted into the operator's table without a new row."""
         self._predictor = None
 
     @property
     def predictor(self) -> Predictor:
-        """The posterior mean as a function of its own, which later changes do not touch."""
+        """The posterior mean as a function; later changes of the posterior do not affect it."""
         if self._predictor is None:
             self._predictor = self._make_predictor()
         return self._predictor
 
-    def means(self, query: Any, *, quantised: bool = False) -> Floats:
+    def means(self, query: Rows, *, quantised: bool = False) -> Floats:
         """Posterior means, rows x M."""
         return self.predictor(query, quantised=quantised)
 
@@ -145,27 +119,27 @@ class Posterior(Drafted, ABC):
     def weights(self) -> Floats:
         """alpha = (K + N)^-1 Y, n x M."""
 
-    def variance(self, query: Any) -> Floats:
+    def variance(self, query: Rows) -> Floats:
         """Posterior variance of f, the same for all functions."""
         return self.variances(Size.of(query))(query)
 
     def variances(self, size: Size) -> Variances:  # noqa: ARG002
-        """The variance as a function, the cheapest for queries that have this size together.
+        """The variance as a function, the cheapest one for queries of this total size.
 
-        It holds until the posterior changes.
+        It is valid until the posterior changes.
         """
         return partial(by_blocks, self._variance, size=self.block_rows)
 
     @abstractmethod
-    def _variance(self, query: Any) -> Floats:
-        """Of a few rows."""
+    def _variance(self, query: Rows) -> Floats:
+        """The variance of at most `block_rows` rows."""
 
-    def covariance(self, query: Any) -> Predictor:
+    def covariance(self, query: Rows) -> Predictor:
         """The functions x -> cov(f(x), f(row)), one for each row of the query."""
         return self.operator.difference(query, self.inverse_times(self.operator.cross(query)))
 
     def influence(self, row: int) -> Influence:
-        """Of a row that is learnt, without the difference of two large numbers."""
+        """The influence of a training row, computed without the difference of two large numbers."""
         unit = np.zeros((len(self.operator), 1))
         unit[row] = self.noise[row]
         column = self.inverse_times(unit)
@@ -185,15 +159,15 @@ class Posterior(Drafted, ABC):
 
     @abstractmethod
     def _removing(self, rows: Indices) -> None:
-        """These rows are about to go."""
+        """Called before these rows are removed from the operator."""
 
     @abstractmethod
     def _removed(self) -> None:
-        """They are gone."""
+        """Called after the rows were removed."""
 
     @abstractmethod
     def _retargeted(self) -> None:
-        """All targets may be other ones."""
+        """Called after `targets` was replaced."""
 
     def _make_predictor(self) -> Predictor:
         return self.operator.predictor(self.weights)
@@ -203,21 +177,9 @@ class Posterior(Drafted, ABC):
         return self.operator.product(v) + self.noise[:, None] * v
 
 
-def by_blocks(function: Variances, query: Any, size: int = BLOCK_ROWS) -> Floats:
+def by_blocks(function: Variances, query: Rows, size: int = BLOCK_ROWS) -> Floats:
     """Apply a function to the query in blocks of rows, so that what it builds (n x rows, S x rows) stays small."""
-    rows = Size.of(query).rows
-    if rows <= size:
+    n = n_rows(query)
+    if n <= size:
         return function(query)
-    return np.concatenate([function(between(query, i, min(rows, i + size))) for i in range(0, rows, size)])
-
-
-def between(query: Any, first: int, last: int) -> Any:
-    """Neighbouring rows of a query, without a copy where that is possible."""
-    if isinstance(query, CodedRows):
-        return query.between(first, last)
-    return query.take(np.arange(first, last)) if isinstance(query, RawRows) else query[first:last]
-
-
-def taken(query: Any, rows: Indices) -> Any:
-    """Rows of a query by number, in this order."""
-    return query.take(rows) if isinstance(query, CodedRows | RawRows) else query[rows]
+    return np.concatenate([function(query[i : i + size]) for i in range(0, n, size)])

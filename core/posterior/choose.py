@@ -1,15 +1,16 @@
-"""Which posterior is cheapest."""
+"""Choice of the cheapest posterior, by estimates of time and memory."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from core.linalg import COARSE_LEVELS, HistogramOperator, Operator
-from core.posterior.base import NO_ROWS, Posterior, Size
+from core.posterior.base import Posterior
 from core.posterior.dual import DualPosterior
 from core.posterior.iterative import IterativePosterior
-from core.posterior.levels import LevelPosterior
+from core.posterior.level_space import LevelPosterior
 from core.posterior.pairs import cost_in_dual, cost_in_level_space
 from core.posterior.speed import DUAL_UPDATE, FLOP, GATHER, LEVEL_UPDATE, PAIR, SOLVE
+from core.rows import NO_ROWS, Size
 
 PosteriorName = Literal["dual", "levels", "iterative"]
 
@@ -25,7 +26,7 @@ UPDATES = 100  # labels that a fit should serve, before it pays to fit again
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a fit, the labels that follow, and what a pool asks: estimated seconds, and bytes besides the rows."""
+    """Estimated seconds of a fit, its updates and the pool's predictions, and bytes besides the rows."""
 
     seconds: float
     memory: float
@@ -34,7 +35,7 @@ class Cost:
 def costs(n: int, n_levels: int, nnz: int, n_columns: int, pool: Size = NO_ROWS) -> dict[PosteriorName, Cost]:
     """What each posterior of n rows with nnz codes over n_levels levels needs, for n_columns functions.
 
-    A pool asks for the variance of each of its rows once, and for a covariance with all of them at each label.
+    With a pool, the variance of each of its rows is computed once, and a covariance with all of them per label.
 
     >>> table = costs(n=50_000, n_levels=6_261, nnz=6_400_000, n_columns=10)
     >>> sorted(table, key=lambda name: table[name].seconds)

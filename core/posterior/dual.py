@@ -1,13 +1,14 @@
 """Dual posterior: Cholesky of K + N, n x n. Any kernel; best for n up to a few thousand."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from core._types import Floats, Indices
 from core.linalg import Factor, HistogramOperator, Operator, gram
-from core.posterior.base import Posterior, Size, Variances
-from core.posterior.pairs import PairVariances, bare, pay_in_dual
+from core.posterior.base import Posterior, Variances
+from core.posterior.pairs import PairVariances, pay_in_dual, without_rows
+from core.rows import Rows, Size
 
 
 class DualPosterior(Posterior):
@@ -32,10 +33,10 @@ class DualPosterior(Posterior):
     def variances(self, size: Size) -> Variances:
         if isinstance(self.operator, HistogramOperator) and pay_in_dual(size, self.operator):
             table = self._factor.quadratic(self.operator.level_cross())
-            return PairVariances(bare(self.operator), table, explained=True)
+            return PairVariances(without_rows(self.operator), table, explained=True)
         return super().variances(size)
 
-    def _variance(self, query: Any) -> Floats:
+    def _variance(self, query: Rows) -> Floats:
         halves = self._factor.half_solve(self.operator.cross(query), overwrite=True)
         explained: Floats = np.einsum("nb,nb->b", halves, halves)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
@@ -60,7 +61,7 @@ class DualPosterior(Posterior):
     def _append(self, n: int) -> bool:
         """Learn the rows from n on; False (and useless until a fit) if rounding made that impossible."""
         added = np.arange(n, len(self.operator))
-        columns = self.operator.cross(self.operator.own(added))
+        columns = self.operator.cross(self.operator.training_rows(added))
         if not self._factor.append(columns[:n], columns[n:] + np.diag(self.noise[n:])):
             return False
         surprise = self.targets[n:] - columns[:n].T @ self._weights

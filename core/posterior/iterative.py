@@ -1,20 +1,20 @@
 """Iterative posterior: block CG on kernel products, when both n and S are large."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from core._types import Floats, Indices
 from core.linalg import CGResult, CoarsePreconditioner, HistogramOperator, block_cg
 from core.posterior.base import Posterior
+from core.rows import Rows
 
 TOLERANCE = 1e-10
 MAX_ROUNDS = 2000
 
 
 class IterativePosterior(Posterior):
-    """Each change solves again from the last weights. `rounds` and `converged` tell how that went."""
+    """Each change solves again from the last weights. `rounds` and `converged` report on the last solve."""
 
     name = "iterative"
     block_rows = 32
@@ -24,7 +24,7 @@ class IterativePosterior(Posterior):
     def weights(self) -> Floats:
         return self._weights
 
-    def _variance(self, query: Any) -> Floats:
+    def _variance(self, query: Rows) -> Floats:
         cross = self.operator.cross(query)
         solved = self._solve(cross, None).x
         explained: Floats = np.einsum("nb,nb->b", cross, solved)

@@ -1,4 +1,4 @@
-"""When many variances are cheaper by a table of level pairs than row by row.
+"""Variances of many rows by a table of level pairs, and when that is cheaper than row by row.
 
 k(X, x) of a coded row x is a sum over its codes, so what the labels explain of its variance is a sum over pairs of its
 codes. The table of all pairs, S x S, costs the same for any number of rows.
@@ -12,8 +12,9 @@ import numpy as np
 from core._types import Floats
 from core.histograms import CodedRows, Histograms
 from core.linalg import HistogramOperator
-from core.posterior.base import Size, by_blocks
+from core.posterior.base import by_blocks
 from core.posterior.speed import ENTRY, GATHER, LOOKUP, SOLVE
+from core.rows import Rows, Size
 
 PAIR_ROWS = 1 << 16  # rows at a time, so that what is made of their codes stays small
 MAX_MEMORY = 1.5 * 2**30  # bytes, besides what the posterior holds
@@ -27,16 +28,16 @@ class PairVariances:
     table: Floats  # S x S, column-major, lower triangle
     explained: bool  # whether the sums are what labels explain
 
-    def __call__(self, query: CodedRows) -> Floats:
+    def __call__(self, query: Rows) -> Floats:
         return by_blocks(self._variance, query, PAIR_ROWS)
 
-    def _variance(self, rows: CodedRows) -> Floats:
+    def _variance(self, rows: Rows) -> Floats:
         sums = self.operator.features(rows).pair_sums(self.table)
         return np.maximum(self.operator.diagonal(rows) - sums if self.explained else sums, 0.0)
 
 
-def bare(operator: HistogramOperator) -> HistogramOperator:
-    """The same levels and kernel without rows, unchanged by what happens to the operator."""
+def without_rows(operator: HistogramOperator) -> HistogramOperator:
+    """An operator with the same levels and kernel and no rows; later changes of the operator do not affect it."""
     return HistogramOperator(Histograms(operator.levels, CodedRows.empty(operator.levels.lineage)), operator.kernel)
 
 

@@ -1,12 +1,11 @@
-"""A pool in parts: what is known of its items, here or on other machines.
+"""A pool in parts: rows, means and variances of its items, in this process or on other machines.
 
-A part never changes. What happens to the pool is a function of one part, and such functions can be pickled: the pool of
-a service is one part in its memory, and on a cluster each worker holds some. Parts begin at multiples of `BLOCK_ROWS`,
-and what is computed of a part is computed in blocks of so many items: then nothing depends on how the pool is cut.
+Parts are immutable. A change of the pool is a picklable function from a part to a new part, so that it can be sent to
+the workers of a cluster; a pool in memory is one part. Parts begin at multiples of `BLOCK_ROWS` and are computed in
+blocks of that size, so that results do not depend on how the pool is divided.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -18,7 +17,8 @@ from core._parallel import over_slices
 from core._types import Floats, Indices, Table
 from core.histograms import CodedRows, LevelTable, code_rows, raw_rows
 from core.linalg import CodedTable, DensePredictor, HistogramOperator, LookupTable, Predictor
-from core.posterior.base import Size, Variances, between, taken
+from core.posterior.base import Variances
+from core.rows import Rows, Size, concatenate
 
 T = TypeVar("T")
 
@@ -27,24 +27,24 @@ BLOCK_ENTRIES = 1 << 24  # of covariances at a time
 
 
 class Block(NamedTuple):
-    """Neighbouring items."""
+    """A slice of a part."""
 
-    first: int  # number of the first
+    first: int  # index of its first item
     part: "Part"
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Items with their posterior."""
+    """m items with their posterior means and variances."""
 
-    rows: Any  # as a query
+    rows: Rows  # m
     mean: Floats  # m x M
     variance: Floats  # m
 
     @classmethod
-    def begin(cls, rows: Any) -> "Part":
-        """Rows of which nothing is known yet."""
-        m = Size.of(rows).rows
+    def begin(cls, rows: Rows) -> "Part":
+        """Rows whose means and variances are still to be computed."""
+        m = len(rows)
         return cls(rows, np.empty((m, 0)), np.empty(m))
 
     def __len__(self) -> int:
@@ -52,17 +52,17 @@ class Part:
 
     def take(self, places: Indices) -> "Part":
         """The items at these places, in this order."""
-        return Part(taken(self.rows, places), self.mean[places], self.variance[places])
+        return Part(self.rows[places], self.mean[places], self.variance[places])
 
     def between(self, first: int, last: int) -> "Part":
-        """Neighbouring items; nothing is copied."""
-        return Part(between(self.rows, first, last), self.mean[first:last], self.variance[first:last])
+        """The items from `first` to before `last`; nothing is copied."""
+        return Part(self.rows[first:last], self.mean[first:last], self.variance[first:last])
 
     def joined(self, others: "Sequence[Part]") -> "Part":
         """These items, then the others."""
         parts = [self, *others]
         return Part(
-            joined_rows(self.rows, [part.rows for part in others]),
+            concatenate(self.rows, [part.rows for part in others]),
             np.concatenate([part.mean for part in parts]),
             np.concatenate([part.variance for part in parts]),
         )
@@ -77,18 +77,18 @@ Change = Callable[[Part], Part]
 
 
 class Parts(Protocol):
-    """All items of a pool. What is asked of parts comes back part by part, in their order."""
+    """All items of a pool; results of `collect` are one per part, in order."""
 
     def __len__(self) -> int: ...
 
     def map(self, change: Change) -> "Parts":
-        """The pool after a change; this one stays as it is."""
+        """The pool with a function applied to each part; this one does not change."""
         ...
 
-    def collect(self, look: Callable[..., T], along: NDArray[Any] | None = None) -> list[T]:
-        """look(number of the first item, part) of each part.
+    def collect(self, function: Callable[..., T], along: NDArray[Any] | None = None) -> list[T]:
+        """function(index of the first item, part) of each part.
 
-        `along` has an entry for each item; each part gets its stretch of it as a third argument.
+        `along` has an entry for each item; each part gets its slice of it as a third argument.
         """
         ...
 
@@ -108,8 +108,8 @@ class LocalParts:
     part: Part
 
     @classmethod
-    def of(cls, rows: Any) -> "LocalParts":
-        """Rows of which nothing is known yet."""
+    def of(cls, rows: Rows) -> "LocalParts":
+        """Rows whose means and variances are still to be computed."""
         return cls(Part.begin(rows))
 
     def __len__(self) -> int:
@@ -118,8 +118,8 @@ class LocalParts:
     def map(self, change: Change) -> "LocalParts":
         return LocalParts(change(self.part))
 
-    def collect(self, look: Callable[..., T], along: NDArray[Any] | None = None) -> list[T]:
-        return [look(0, self.part) if along is None else look(0, self.part, along)]
+    def collect(self, function: Callable[..., T], along: NDArray[Any] | None = None) -> list[T]:
+        return [function(0, self.part) if along is None else function(0, self.part, along)]
 
     def take(self, items: Indices) -> Part:
         return self.part.take(items)
@@ -130,7 +130,7 @@ class LocalParts:
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How rows of a table become those of a part."""
+    """Function of a block of a table: its rows, coded."""
 
     levels: LevelTable
 
@@ -140,7 +140,7 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A look that raises a ValueError where kernel values are not finite."""
+    """For `collect`: raises a ValueError where kernel values are not finite."""
 
     operator: HistogramOperator  # without rows
 
@@ -150,7 +150,7 @@ class Checked:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A change: mean and variance from scratch."""
+    """For `map`: means and variances computed again."""
 
     means: Predictor
     variances: Variances
@@ -161,7 +161,7 @@ class Computed:
 
 @dataclass(frozen=True, eq=False)
 class Retargeted:
-    """A change: means from scratch."""
+    """For `map`: means computed again."""
 
     means: Predictor
 
@@ -171,7 +171,7 @@ class Retargeted:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """A change by labels: with c = function(x), mean += c changes and variance -= weight |c|^2."""
+    """For `map`: the update by labels; with c = function(x), mean += c changes and variance -= weight |c|^2."""
 
     function: Predictor  # of r columns
     changes: Floats  # r x M
@@ -196,7 +196,7 @@ class Moved:
 
 
 def for_items(function: Predictor, by: Floats | None = None) -> Predictor:
-    """The function of items alone, times a matrix (columns x r) if there is one: as little as has to travel."""
+    """The predictor for pool items alone, times a matrix (columns x r): only what has to be sent to workers."""
     if isinstance(function, LookupTable):
         return CodedTable(function.table if by is None else np.ascontiguousarray(function.table @ by))
     assert isinstance(function, DensePredictor)
@@ -205,7 +205,7 @@ def for_items(function: Predictor, by: Floats | None = None) -> Predictor:
 
 @dataclass(frozen=True, eq=False)
 class Applied:
-    """A look: the function of the items."""
+    """For `collect`: the values of a predictor."""
 
     function: Predictor
 
@@ -214,51 +214,41 @@ class Applied:
 
 
 def size_of(_: int, part: Part) -> Size:
-    """A look: how large a part is."""
+    """For `collect`: the size of a part."""
     return Size.of(part.rows)
 
 
 def means_of(_: int, part: Part) -> Floats:
-    """A look: the means."""
+    """For `collect`: the means."""
     return part.mean
 
 
 def variances_of(_: int, part: Part) -> Floats:
-    """A look: the variances."""
+    """For `collect`: the variances."""
     return part.variance
 
 
 def best_classes(_: int, part: Part) -> Indices:
-    """A look: the class with the largest mean, of each item."""
+    """For `collect`: the class with the largest mean, of each item."""
     return np.asarray(part.mean.argmax(axis=1)) if part.mean.shape[1] else np.empty(0, dtype=np.int64)
 
 
 def total(_: int, part: Part) -> float:
-    """A look: finite if all numbers are."""
+    """For `collect`: a sum that is finite only if all means and variances are."""
     with np.errstate(all="ignore"):
         return float(part.mean.sum() + part.variance.sum())
 
 
-def whole(found: list[NDArray[Any]]) -> NDArray[Any]:
-    """What was collected, as one array; nothing is copied if it is one."""
-    return found[0] if len(found) == 1 else np.concatenate(found)
+def concatenate_parts(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """The arrays of all parts as one; nothing is copied if there is one part."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def rows_of(parts: Parts) -> Any:
+def rows_of(parts: Parts) -> Rows:
     """All rows of a pool."""
     first, *others = parts.collect(_rows)
-    return joined_rows(first, others) if others else first
+    return concatenate(first, others) if others else first
 
 
-def _rows(_: int, part: Part) -> Any:
+def _rows(_: int, part: Part) -> Rows:
     return part.rows
-
-
-def joined_rows(rows: Any, others: Sequence[Any]) -> Any:
-    """Rows, then others; whoever holds the first keeps them as they are."""
-    if not isinstance(rows, CodedRows):
-        return np.concatenate([rows, *others])
-    rows = copy(rows)  # shares its arrays
-    for other in others:
-        rows.append(other)
-    return rows

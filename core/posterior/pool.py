@@ -1,32 +1,33 @@
-"""The pool posterior: mean and variance of every pool item, exact, one gather per label (design, section 5)."""
+"""The pool posterior: mean and variance of every pool item, exact, one gather per label (core/DESIGN.md, section 4)."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from core._types import Floats
 from core.drafts import Drafted
 from core.linalg import Factor
-from core.posterior.base import Posterior, Size
+from core.posterior.base import Posterior
 from core.posterior.parts import (
     Computed,
     Moved,
     Part,
     Parts,
     Retargeted,
+    concatenate_parts,
     for_items,
     means_of,
     rows_of,
     size_of,
     variances_of,
-    whole,
 )
+from core.rows import Rows, Size
 
 LEAST_SHARE = 1e-15  # below which it is rounding: the pool is then found to have drifted
 
 
 class PoolPosterior(Drafted):
-    """Follows a posterior over a pool of m rows: tell it of each change *before* the posterior makes it.
+    """Means and variances over a pool of m rows. Call its methods *before* the posterior makes the same change.
 
     With c(.) = cov(f(.), f(x)) and s = c(x) + N_x, a label moves mean by c (y - mean(x)) / s and variance by -c^2 / s;
     several at once are the same with L^-1 c and L^-1 (y - mean(x)), where L L^T = s. A retraction is a label with
@@ -40,7 +41,7 @@ class PoolPosterior(Drafted):
 
     @classmethod
     def of(cls, parts: Parts) -> Self:
-        """From what is known already."""
+        """From parts whose means and variances are computed."""
         pool = cls.__new__(cls)
         pool.parts = parts
         return pool
@@ -50,30 +51,30 @@ class PoolPosterior(Drafted):
 
     @property
     def size(self) -> Size:
-        """Of all rows together."""
+        """Total size of the rows."""
         return Size.total(self.parts.collect(size_of))
 
     @property
-    def rows(self) -> Any:
-        """All of them, as a query."""
+    def rows(self) -> Rows:
+        """All rows."""
         return rows_of(self.parts)
 
     @property
     def mean(self) -> Floats:
-        """Of all items, m x M."""
-        return whole(self.parts.collect(means_of))
+        """Means of all items, m x M."""
+        return concatenate_parts(self.parts.collect(means_of))
 
     @property
     def variance(self) -> Floats:
-        """Of all items, m."""
-        return whole(self.parts.collect(variances_of))
+        """Variances of all items, m."""
+        return concatenate_parts(self.parts.collect(variances_of))
 
     def refresh(self, posterior: Posterior) -> None:
-        """Compute everything again: after hyperparameters changed, or to shed what rounding has added up."""
+        """Compute everything again: after a change of hyperparameters, or against accumulated rounding errors."""
         self.parts = self.parts.map(Computed(for_items(posterior.predictor), posterior.variances(self.size)))
 
-    def learn(self, posterior: Posterior, query: Any, targets: Floats, noise: Floats) -> None:
-        """Some rows are about to be learnt, with these targets (rows x M) and noise (rows)."""
+    def learn(self, posterior: Posterior, query: Rows, targets: Floats, noise: Floats) -> None:
+        """Rows are about to be added to the posterior, with these targets (rows x M) and noise (rows)."""
         function = posterior.covariance(query)
         own = function(query) + np.diag(noise)
         factor = Factor(len(own), lambda out: np.copyto(out[: len(own), : len(own)], own))
@@ -82,14 +83,14 @@ class PoolPosterior(Drafted):
         self.parts = self.parts.map(Moved(for_items(function, factor.half_solve(np.eye(len(own))).T), changes, 1.0))
 
     def forget(self, posterior: Posterior, index: int) -> None:
-        """A learnt row is about to be removed."""
+        """A training row is about to be removed."""
         function, share = posterior.influence(index)
         scale = max(share, LEAST_SHARE)
         changes = posterior.weights[[index]] / -scale
         self.parts = self.parts.map(Moved(for_items(function), changes, -1.0 / (posterior.noise[index] * scale)))
 
     def relabel(self, posterior: Posterior, index: int, target: Floats) -> None:
-        """A learnt row is about to get another target: the mean moves, the variance does not."""
+        """A training row is about to get another target: means change, variances do not."""
         change = (target - posterior.targets[index])[None] / posterior.noise[index]
         self.parts = self.parts.map(Moved(for_items(posterior.influence(index).covariance), change, 0.0))
 
@@ -97,6 +98,6 @@ class PoolPosterior(Drafted):
         """All targets were replaced (a new class): means again, by one gather."""
         self.parts = self.parts.map(Retargeted(for_items(posterior.predictor)))
 
-    def append(self, posterior: Posterior, rows: Any) -> None:
+    def append(self, posterior: Posterior, rows: Rows) -> None:
         """More pool rows."""
         self.parts = self.parts.append(Part(rows, posterior.means(rows), posterior.variance(rows)))

@@ -1,17 +1,18 @@
-"""Label regression: class numbers in, the posterior of one function per class out (paper 000, section 3)."""
+"""Label regression: class numbers in, the posterior of one function per class out (Rodner2012, section 3)."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from scipy.special import log_ndtr, softmax
 
 from core._types import Floats, Indices
 from core.drafts import Drafted, all_or_nothing
 from core.histograms import CodedRows, LevelTable, RawRows
 from core.kernels import Kernel
 from core.linalg import HistogramOperator, Operator
-from core.posterior.base import NO_ROWS, Posterior, Size
+from core.posterior.base import Posterior
 from core.posterior.choose import POSTERIORS, PosteriorName, choose
+from core.probabilities import probit
+from core.rows import NO_ROWS, Rows, Size
 
 PosteriorRule = PosteriorName | Literal["auto"]
 
@@ -19,7 +20,7 @@ PosteriorRule = PosteriorName | Literal["auto"]
 class LabelRegression(Drafted):
     """M one-vs-all functions with targets +1 and -1 over the rows of an operator, in the cheapest posterior.
 
-    With `balance`, row i of class y has noise M sigma^2 n_y / n (at M = 2 the formula of the paper). Each label then
+    With `balance`, row i of class y has noise M sigma^2 n_y / n (at M = 2 that of Rodner2012). Each label then
     changes the noise of all rows, so that an update is a new fit.
     """
 
@@ -38,12 +39,12 @@ class LabelRegression(Drafted):
         self.operator = operator
         self.labels = labels  # n, class numbers
         self.n_classes = n_classes
-        self.factors = np.ones(len(labels))  # of the noise: how little a row's label is to be trusted
+        self.factors = np.ones(len(labels))  # n, multiples of the noise: larger for labels that are trusted less
         self.noise = noise
         self.balance = balance
         self._rule = rule
         self._max_memory = max_memory
-        self.pool = pool  # rows that ask for their moments at each change
+        self.pool = pool  # size of the rows that are predicted after each change
         self._fit()
 
     def draft(self) -> Self:
@@ -55,7 +56,7 @@ class LabelRegression(Drafted):
     @all_or_nothing
     def add(
         self,
-        query: Any,
+        query: Rows,
         labels: Indices,
         renumber: Indices | None = None,
         n_classes: int | None = None,
@@ -84,7 +85,7 @@ class LabelRegression(Drafted):
 
     @all_or_nothing
     def remove(self, rows: Indices) -> None:
-        """Forget rows; the others move up."""
+        """Remove training rows; the indices of later rows decrease."""
         self.labels = np.delete(self.labels, rows)
         self.factors = np.delete(self.factors, rows)
         if self.balance:
@@ -104,7 +105,7 @@ class LabelRegression(Drafted):
 
     @all_or_nothing
     def learn_levels(self, query: RawRows) -> CodedRows:
-        """Make the values of these rows levels, where there is room, and code the rows; none of them is learnt."""
+        """Insert the values of these rows as levels, where there is room, and code the rows; they are not added."""
         assert isinstance(self.operator, HistogramOperator)
         coded = self.operator.learn_levels(query)
         self.posterior.follow_levels()
@@ -112,7 +113,7 @@ class LabelRegression(Drafted):
 
     @all_or_nothing
     def follow_levels(self, levels: LevelTable) -> None:
-        """Take a level table that has grown from the one in use."""
+        """Use a level table that extends the one in use."""
         assert isinstance(self.operator, HistogramOperator)
         self.operator.follow_levels(levels)
         self.posterior.follow_levels()
@@ -136,7 +137,7 @@ class LabelRegression(Drafted):
         sizes = np.bincount(self.labels, minlength=self.n_classes)
         return np.asarray(self.factors * self.n_classes * sizes[self.labels] / len(self.labels))
 
-    def probabilities(self, query: Any) -> Floats:
+    def probabilities(self, query: Rows) -> Floats:
         """P(target > 0) of each class by mean and variance, normalised over the classes; rows x M."""
         return probit(self.posterior.means(query), self.posterior.variance(query) + self.noise)
 
@@ -166,14 +167,3 @@ def one_vs_all(labels: Indices, n_classes: int) -> Floats:
     [[1.0, -1.0], [-1.0, 1.0]]
     """
     return np.where(labels[:, None] == np.arange(n_classes), 1.0, -1.0)
-
-
-def probit(means: Floats, variance: Floats) -> Floats:
-    """P(target > 0) of each column for targets with these means (rows x M) and variance (rows), normalised to sum 1.
-
-    >>> probit(np.array([[0.0, 0.0]]), np.array([1.0])).tolist()
-    [[0.5, 0.5]]
-    """
-    with np.errstate(over="ignore"):  # of classes that are all hopeless, each is as good as the other
-        logs = np.maximum(log_ndtr(means / np.sqrt(variance)[:, None]), -1e300)
-    return np.asarray(softmax(logs, axis=1))

@@ -1,4 +1,4 @@
-"""Rows that are known by sums over them alone: what level space needs adds up across chunks, processes and machines."""
+"""Training by sums over rows: what level space needs is additive over chunks, processes and machines."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ from core._types import Floats, Indices
 from core.drafts import all_or_nothing
 from core.histograms import CodedRows, LevelTable
 from core.linalg import HistogramOperator, LevelFeatures, LevelSystem, with_room
-from core.posterior.levels import LevelPosterior
+from core.posterior.level_space import LevelPosterior
 from core.posterior.regression import LabelRegression, one_vs_all
 
 
 @dataclass(frozen=True, eq=False)
 class LevelSums:
-    """Numbers of rows. They are whole, so that a sum is the same to the last bit in whatever order it is made.
+    """Counts of rows. They are integers, so that sums are exact in any order.
 
     >>> levels = LevelTable.of([np.array([1.0, 2.0]), np.ones(1)])
     >>> rows = CodedRows.of(np.array([0, 2, 1, 2], dtype=np.uint16), np.array([0, 2, 4]))  # 1 and 2, with the constant
@@ -29,8 +29,8 @@ class LevelSums:
 
     @classmethod
     def of(cls, levels: LevelTable, rows: CodedRows, labels: Indices, n_classes: int) -> "LevelSums":
-        """Of coded rows with these class numbers."""
-        features = LevelFeatures(levels.places(rows), rows.starts, levels.start, np.zeros(len(levels)))
+        """The counts of coded rows with these class numbers."""
+        features = LevelFeatures(levels.sorted_positions(rows), rows.starts, levels.start, np.zeros(len(levels)))
         size = features.size
         return cls(
             np.array(features.counts(np.ones(len(rows)))[:size, :size], order="F"),
@@ -49,7 +49,7 @@ class LevelSums:
 
 
 class SummedPosterior(LevelPosterior):
-    """The level-space posterior of rows that are not there: everything but what needs them one by one."""
+    """The level-space posterior from sums alone: all but what needs single rows, as `weights` does."""
 
     def __init__(self, operator: HistogramOperator, sums: LevelSums, noise: float) -> None:
         self._history, self._variance_of_noise = sums, noise
@@ -92,7 +92,7 @@ class SummedPosterior(LevelPosterior):
 
 
 class SummedRegression(LabelRegression):
-    """Label regression on sums. More rows are more sums, at the levels there are; no row has a number."""
+    """Label regression from sums. Levels are fixed, rows are added as sums and cannot be removed."""
 
     operator: HistogramOperator
 

@@ -1,10 +1,9 @@
 """Which item to ask about next: scores, and one picker for all of them."""
 
+from core.models.state import PoolState
 from core.queries.parts import FirstLook, Near
 from core.queries.picking import Ask, Candidates, Pick, choose, pick
-from core.queries.scores import STRATEGIES
-from core.queries.softmax import SoftmaxPool
-from core.queries.state import PoolState
+from core.queries.strategies import STRATEGIES
 
 __all__ = [
     "STRATEGIES",
@@ -14,7 +13,6 @@ __all__ = [
     "Near",
     "Pick",
     "PoolState",
-    "SoftmaxPool",
     "choose",
     "pick",
 ]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from core._parallel import over_slices
 from core._types import Floats, Indices
 from core.linalg import Predictor
+from core.models.state import PoolState
 from core.posterior import Part
 from core.queries.picking import Ask, Candidates, first_look
-from core.queries.state import PoolState
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from scipy.linalg import solve_triangular
 
 from core._types import Floats, Indices
 from core.checks import check_share, check_whole
+from core.models.state import PoolState
 from core.queries.draws import EXPLORED, TIES, drawn
-from core.queries.scores import STRATEGIES, Score
-from core.queries.state import PoolState
+from core.queries.strategies import STRATEGIES, Strategy
 
 CANDIDATES = 256  # looked at again for each pick of a batch
 PER_PICK = 8
@@ -32,7 +32,7 @@ class Pick:
 
 @dataclass(frozen=True)
 class Ask:
-    """What is wanted: so many items by this strategy; the same seed gives the same answer."""
+    """A question: so many items by this strategy; the same seed gives the same answer."""
 
     strategy: str
     count: int = 1
@@ -65,7 +65,7 @@ class Candidates:
     def joined(cls, parts: "Sequence[Candidates]", ask: Ask) -> "Candidates":
         """Of all parts of a pool."""
         every = cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
-        return every.take(_wanted(every.rows, every.scores, ask))
+        return every.take(_candidate_places(every.rows, every.scores, ask))
 
     def take(self, places: Indices) -> "Candidates":
         """Those at these places."""
@@ -75,7 +75,7 @@ class Candidates:
 def first_look(state: PoolState, ask: Ask) -> Candidates:
     """The candidates among the items of this state."""
     scores = STRATEGIES[ask.strategy](state, ask.seed)
-    places = _wanted(state.rows, scores, ask)
+    places = _candidate_places(state.rows, scores, ask)
     return Candidates(state.rows[places], scores[places], state.mean[places], state.variance[places])
 
 
@@ -127,7 +127,7 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
     return picks
 
 
-def _wanted(rows: Indices, scores: Floats, ask: Ask) -> Indices:
+def _candidate_places(rows: Indices, scores: Floats, ask: Ask) -> Indices:
     """Places of the candidates, in the order of their numbers."""
     best = _lowest(rows, scores, ask)
     return np.unique(np.concatenate([best, _explored(rows, ask)])) if ask.explore > 0.0 else np.sort(best)
@@ -150,7 +150,7 @@ def _explored(rows: Indices, ask: Ask) -> Indices:
 
 
 class _Batch:
-    """Candidates, conditioned on what is asked: a Cholesky factor that grows by a row per question."""
+    """Candidates, conditioned on what is asked: a Cholesky factor that grows by a block of rows."""
 
     def __init__(self, state: PoolState, ties: Floats) -> None:
         self._state = state
@@ -163,28 +163,36 @@ class _Batch:
 
     def condition(self, rows: Indices) -> None:
         """Take items as answered with their means: variances fall, means stay."""
-        if len(rows):
-            self._free &= ~np.isin(self._state.rows, rows)
-            columns = self._state.covariance(np.concatenate([self._state.rows, self._asked, rows]), rows)
-            for j, row in enumerate(rows):
-                self._add(int(row), columns[: len(columns) - len(rows) + j + 1, j])
-
-    def _add(self, row: int, column: Floats) -> None:
-        """One item, by its covariance with the candidates, the items asked so far, and itself."""
-        state, n = self._state, len(self._asked)
-        self._asked = np.append(self._asked, row)
-        candidates, asked, own = column[: len(state)], column[len(state) : -1], column[-1]
+        if not len(rows):
+            return
+        state, m, n, k = self._state, len(self._state), len(self._asked), len(rows)
+        self._free &= ~np.isin(state.rows, rows)
+        covariance = state.covariance(np.concatenate([state.rows, self._asked, rows]), rows)
+        candidates, asked, own = np.split(covariance, [m, m + n])
         half = solve_triangular(self._factor, asked, lower=True) if n else asked
-        pivot = np.sqrt(max(own + state.noise - half @ half, state.noise))
-        self._factor = np.block([[self._factor, np.zeros((n, 1))], [half[None], np.array([[pivot]])]])
-        new = (candidates - half @ self._halves) / pivot
+        corner = _factor(own - half.T @ half, state.noise)
+        new = solve_triangular(corner, candidates.T - half.T @ self._halves, lower=True)
+        self._factor = np.block([[self._factor, np.zeros((n, k))], [half.T, corner]])
         self._halves = np.vstack([self._halves, new])
-        self._state = state.asked(row, np.maximum(state.variance - new**2, 0.0))
+        self._asked = np.append(self._asked, rows)
+        self._state = state.asked(rows, np.maximum(state.variance - (new**2).sum(axis=0), 0.0))
 
-    def best(self, score: Score, seed: int) -> tuple[int, float]:
+    def best(self, score: Strategy, seed: int) -> tuple[int, float]:
         """Place and score of the best candidate that is still a question; there are more than are asked for."""
         open_ = self._free & (self._state.variance > ANSWERED * self._before)
         open_ = open_ if open_.any() else self._free
         values = score(self._state, seed)
         order = np.lexsort((self._ties, values, ~open_))
         return int(order[0]), float(values[order[0]])
+
+
+def _factor(covariance: Floats, noise: float) -> Floats:
+    """L with L L^T = covariance + noise, where rounding may have taken some of the covariance away."""
+    a = covariance.copy()
+    np.fill_diagonal(a, np.maximum(a.diagonal(), 0.0) + noise)
+    try:
+        return np.asarray(np.linalg.cholesky(a))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(a)
+        _, upper = np.linalg.qr((vectors * np.sqrt(np.maximum(values, noise))).T)
+        return np.ascontiguousarray(upper.T)

@@ -1,24 +1,24 @@
-"""The softmax model with the face of label regression, for estimators that can have either."""
+"""The softmax model with the interface of label regression, for estimators that may use either."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from core._types import Floats, Indices
+from core.classes.tree import ClassTree
 from core.kernels import Kernel
 from core.linalg import AtBound, Operator, Predictor, Units
 from core.posterior import Posterior
+from core.rows import Rows
 from core.softmax.cross_validation import BOUNDS, CrossValidation, InUnits, Search, Tie, TunedPrior, tune_prior
+from core.softmax.laplace import centred, laplace_posterior
 from core.softmax.model import SoftmaxRegression
 from core.softmax.prior import Prior
-from core.softmax.tree import ClassTree
-from core.softmax.uncertainty import centred, laplace_posterior
 
 SAMPLE_ROWS = 4000  # hyperparameters of more rows are found on so many of them
-FEW_ROWS = 1000  # that tell which of two starts leads to the better end
+FEW_ROWS = 1000  # of a first search, which chooses between two starts
 
 
 class SoftmaxClasses(SoftmaxRegression):
@@ -127,14 +127,14 @@ class SoftmaxClasses(SoftmaxRegression):
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxPosterior:
-    """Means and variances of the class functions (see core.softmax.uncertainty)."""
+    """Means and variances of the class functions (see core.softmax.laplace)."""
 
     model: SoftmaxClasses
 
-    def means(self, query: Any, *, quantised: bool = False) -> Floats:
+    def means(self, query: Rows, *, quantised: bool = False) -> Floats:
         return centred(self.model.latents(query, quantised=quantised))
 
-    def variance(self, query: Any) -> Floats:
+    def variance(self, query: Rows) -> Floats:
         return self.laplace.variance(query)
 
     @property

@@ -1,4 +1,4 @@
-"""Cross-validated likelihood, its gradient by all hyperparameters, and the search (paper 001, sections 4 and 5.2)."""
+"""Cross-validated likelihood, its gradient by all hyperparameters, and the search (Seeger2008, sections 4 and 5.2)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ Tie = Literal["shared", "depth", "branch", "node"]
 class CrossValidation:
     """Mean of -log P(label) over rows, each predicted by a model of the other folds; rows count as they do in fits.
 
-    The folds are fitted side by side on the one operator, and a row counts for nothing where it is left out: so one
+    The folds are fitted side by side on the one operator, and a row has weight 0 where it is held out: so one
     product serves them all and gives the predictions, too. Rows that are labelled with inner nodes take no part. Each
     evaluation starts from the weights of the last.
     """
@@ -47,30 +47,30 @@ class CrossValidation:
         self._operator = operator if len(certain) == len(labels) else operator.only(certain)
         self._targets = Targets.of(labels[certain], prior.tree)
         fold = _folds(labels[certain], min(folds, len(certain)), np.random.default_rng(seed))
-        left_out = fold[:, None] == np.arange(fold.max(initial=0) + 1)
+        held_out = fold[:, None] == np.arange(fold.max(initial=0) + 1)
         self._counts = np.ones(len(certain)) if counts is None else counts[certain]
-        self._left_out, self._learnt = (self._counts[:, None] * part for part in (left_out, ~left_out))
+        self._held_out, self._trained_on = (self._counts[:, None] * part for part in (held_out, ~held_out))
         self._weights: Floats | None = None
 
     def __len__(self) -> int:
-        return len(self._left_out)
+        return len(self._held_out)
 
     def __call__(self, prior: Prior, *, gradient: bool = True) -> tuple[float, PriorGradient | None]:
         """The criterion for this prior, with its gradient if asked for."""
         joint = JointKernel(self._operator, prior)
         rough: dict[str, Any] = {"newton": False, "tolerance": TOLERANCE, "max_steps": MAX_STEPS}
-        found = fit(joint, self._targets, self._learnt, self._weights, **rough)
+        found = fit(joint, self._targets, self._trained_on, self._weights, **rough)
         if found.converged:
             self._weights = found.weights
         total = self._counts.sum()
-        value = float((self._targets.losses(found.latents) * self._left_out).sum() / total)
+        value = float((self._targets.losses(found.latents) * self._held_out).sum() / total)
         if not gradient:
             return value, None
-        # d = sum over folds of a^T dK f with f = (I + W K)^-1 (pi - y), pi - y of the rows left out, W of the others.
+        # d = sum over folds of a^T dK f with f = (I + W K)^-1 (pi - y), pi - y of the held-out rows, W of the others.
         pi = softmax(found.latents, axis=2)
-        errors = (pi - self._targets.expected(pi)) * self._left_out[:, :, None] / total
+        errors = (pi - self._targets.expected(pi)) * self._held_out[:, :, None] / total
         size = np.sqrt(np.einsum("nqc,nqc->q", errors, errors))
-        f, _ = Curvature(joint, pi, self._learnt).solve(errors, 10.0 * TOLERANCE * size)
+        f, _ = Curvature(joint, pi, self._trained_on).solve(errors, 10.0 * TOLERANCE * size)
         return value, joint.gradient(found.weights, f)
 
 
@@ -107,7 +107,7 @@ class InUnits:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Which numbers of a prior may move, and which of the variances move together."""
+    """The free hyperparameters of a prior, and which of its variances are tied."""
 
     ties: Indices  # P, number of the group of each node's variance
     theta: tuple[str, ...] = ()  # free parameters of the kernels
@@ -203,13 +203,13 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class TunedPrior:
-    """What a search found."""
+    """Result of a search."""
 
     prior: Prior
     value: float  # mean -log probability of a row's label, cross-validated
     evaluations: int
     criterion: str = "cv"
-    at_bounds: tuple[AtBound, ...] = ()  # numbers that may be better beyond
+    at_bounds: tuple[AtBound, ...] = ()  # hyperparameters whose optimum may be outside of the bounds
 
 
 def tune_prior(

@@ -1,4 +1,4 @@
-"""The systems of Newton's method, by conjugate gradients on kernel products (paper 001, section 5.1.1, appendix B).
+"""The systems of Newton's method, by conjugate gradients on kernel products (Seeger2008, section 5.1.1, appendix B).
 
 In level space a product is O(nnz C + S C), and a direct solution would be of size S C. Systems of S x S, one a class,
 are no gain even where S is small: as a preconditioner they halved the rounds on letter (n = 4,000, S = 500, variance
@@ -18,7 +18,7 @@ class Curvature:
     """W, the Hessian of the likelihood by the latents (n x q x C), and systems with I + W K.
 
     W = counts (diag(pi) - pi pi^T) row by row. On vectors d with pi^T d = 0 it is the product with mu = counts pi, so
-    that nothing is ever divided by a probability and tiny ones need no exceptions (as in paper 001, appendix B).
+    that nothing is ever divided by a probability and tiny ones need no exceptions (as in Seeger2008, appendix B).
     """
 
     def __init__(self, joint: JointKernel, probabilities: Floats, counts: Floats) -> None:

@@ -3,20 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from core._types import Floats, Indices
+from core.classes.tree import ClassTree
 from core.linalg import Operator, Predictor
+from core.rows import Rows
 from core.softmax.prior import Prior, PriorGradient
-from core.softmax.tree import ClassTree
 
 Apply = Callable[[int, Floats], Floats]  # the number of a kernel and columns
 
 
 class JointKernel:
-    """K over n rows and C classes (paper 001, eq. 2 with the intercepts of eq. 4).
+    """K over n rows and C classes (Seeger2008, eq. 2 with the intercepts of eq. 4).
 
     Vectors are n x q x C: q problems side by side, so that one pass over the rows serves all of them. With one kernel
     K = k(X, X) (x) B, B the mixing of classes, so that a tree costs no more columns than its classes.
@@ -37,7 +37,7 @@ class JointKernel:
 
     def columns(self, rows: Indices) -> "Columns":
         """K(X, rows) for few rows, without the independent parts."""
-        return Columns(self, tuple(op.cross(op.own(rows)) for op in self.operators))
+        return Columns(self, tuple(op.cross(op.training_rows(rows)) for op in self.operators))
 
     def _one_product(self, number: int, v: Floats) -> Floats:
         return self.operators[number].product(v.reshape(len(v), -1)).reshape(v.shape)
@@ -67,7 +67,7 @@ class JointKernel:
     @cached_property
     def _own(self) -> Floats:
         """variance_p k_p(x_i, x_i), n x 1 x P."""
-        values = np.column_stack([op.diagonal(op.own(np.arange(len(op)))) for op in self.operators])
+        values = np.column_stack([op.diagonal(op.training_rows(np.arange(len(op)))) for op in self.operators])
         return np.asarray((values[:, self.prior.kernel_of] * self.prior.variances)[:, None, :])
 
     def own_product(self, v: Floats) -> Floats:
@@ -109,7 +109,7 @@ class JointKernel:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of K that belong to k rows: what these rows and all n tell each other."""
+    """The columns K(X, rows) of k training rows."""
 
     joint: JointKernel
     kernels: tuple[Floats, ...]  # n x k for each kernel
@@ -132,14 +132,14 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Latents:
-    """Latent functions of all classes, unchanged by whatever happens to the model they came from."""
+    """The latent functions of all classes; later changes of the model do not affect them."""
 
     predictors: tuple[Predictor, ...]
     nodes: Indices | None  # of the predictors' columns; None if these are classes
     tree: ClassTree
     constants: Floats  # C
 
-    def __call__(self, query: Any, *, quantised: bool = False) -> Floats:
+    def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:
         """rows x C."""
         columns = np.hstack([predictor(query, quantised=quantised) for predictor in self.predictors])
         if self.nodes is not None:

@@ -1,4 +1,4 @@
-"""Softmax likelihood: class numbers in, calibrated probabilities of all classes out (paper 001, sections 2 and 3)."""
+"""Softmax likelihood: class numbers in, calibrated probabilities of all classes out (Seeger2008, sections 2 and 3)."""
 
 from functools import cached_property
 from typing import Any, Self
@@ -7,15 +7,16 @@ import numpy as np
 from scipy.special import softmax
 
 from core._types import Floats, Indices
+from core.classes.tree import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.histograms import LevelTable
 from core.linalg import HistogramOperator, Operator
+from core.rows import Rows
 from core.softmax.joint import Columns, JointKernel, Latents
 from core.softmax.newton import TOLERANCE, Fit, downhill, fit
 from core.softmax.prior import Prior
 from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
-from core.softmax.tree import ClassTree
 
 FEW = 32  # rows whose columns of K are computed when they change
 
@@ -23,7 +24,7 @@ FEW = 32  # rows whose columns of K are computed when they change
 class SoftmaxRegression(Drafted):
     """One function a class (a sum of functions along its path in a tree) over the rows of an operator.
 
-    A label is a class number, or the number of an inner node: "one of these". The likelihood of a row is taken to the
+    A label is a class number, or the number of an inner node: "one of these". The likelihood of a row is raised to the
     power of its count: less than 1 where the annotator may be wrong. Every change solves again from the last weights,
     and leaves what a fresh fit would give.
     """
@@ -78,7 +79,7 @@ class SoftmaxRegression(Drafted):
     @all_or_nothing
     def add(
         self,
-        query: Any,
+        query: Rows,
         labels: Indices,
         renumber: Indices | None = None,
         tree: ClassTree | None = None,
@@ -104,7 +105,7 @@ class SoftmaxRegression(Drafted):
 
     @all_or_nothing
     def remove(self, rows: Indices) -> None:
-        """Forget rows; the others move up."""
+        """Remove training rows; the indices of later rows decrease."""
         weights, latents = self.weights, None
         if len(rows) <= FEW:
             columns = self._joint.columns(rows)
@@ -154,17 +155,17 @@ class SoftmaxRegression(Drafted):
             self._joint = JointKernel(self.operator, self.prior)
             self._forget_predictions()
 
-    def latents(self, query: Any, *, quantised: bool = False) -> Floats:
+    def latents(self, query: Rows, *, quantised: bool = False) -> Floats:
         """The class functions, rows x C."""
         return self.predictor(query, quantised=quantised)
 
-    def probabilities(self, query: Any) -> Floats:
+    def probabilities(self, query: Rows) -> Floats:
         """Of the classes, rows x C; `tree.to_nodes` adds them up for inner nodes."""
         return np.asarray(softmax(self.latents(query), axis=1))
 
     @cached_property
     def predictor(self) -> Latents:
-        """The latent functions as they are now, which later changes do not touch."""
+        """The current latent functions; later changes of the model do not affect them."""
         return self._joint.predictor(self.weights)
 
     def objective(self) -> float:
@@ -174,7 +175,7 @@ class SoftmaxRegression(Drafted):
         return float((self.counts[:, None] * losses).sum() + np.vdot(a, u) / 2)
 
     def _refitted(self, rows: Indices, columns: Columns, weights: Floats, latents: Floats) -> tuple[Floats, Floats]:
-        """Weights and latents when these rows alone make the best of their labels: a better start than none."""
+        """Weights and latents after a fit of these rows alone, with all others fixed: a start for the fit of all."""
         few, own = JointKernel(self.operator.only(rows), self.prior), weights[rows]
         others = latents[rows] - few.product(own[:, None])[:, 0]
         targets = Targets.of(self.labels[rows], self.tree)
@@ -183,7 +184,7 @@ class SoftmaxRegression(Drafted):
         step = np.zeros_like(weights)
         step[rows] = alone - own
         moved = columns.spread(alone - own) + self.prior.noise * step
-        # As far as it is good for the other rows, too.
+        # A line search, so that the objective of all rows decreases.
         targets = Targets.of(self.labels, self.tree)
         length = downhill(targets, self.counts[:, None], *(v[:, None] for v in (weights, latents, step, moved)))
         return weights + length * step, latents + length * moved
@@ -207,7 +208,7 @@ class SoftmaxRegression(Drafted):
     def _in_tree(self, renumber: Indices | None, tree: ClassTree | None) -> tuple[Floats, Floats | None]:
         """Take the tree in place of the old one; weights, and latents if they are known, by its classes.
 
-        A new class without relatives leaves the functions of the others alone; otherwise all must be computed anew.
+        A new class without relatives leaves the functions of the others alone; otherwise all must be computed again.
         """
         weights, latents = self.weights, self._latents
         if renumber is None or tree is None or self._is_same(renumber, tree):

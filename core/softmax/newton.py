@@ -1,4 +1,4 @@
-"""Newton-Raphson on the penalised likelihood through kernel products alone (paper 001, sections 2 and 5.1)."""
+"""Newton-Raphson on the penalised likelihood through kernel products alone (Seeger2008, sections 2 and 5.1)."""
 
 import warnings
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ import numpy as np
 from scipy.special import softmax
 
 from core._types import Floats
+from core.softmax.conjugate_steps import ConjugateSteps
 from core.softmax.curvature import Curvature, dots, ratio, row_dots
 from core.softmax.joint import JointKernel
 from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
-from core.softmax.uncertain import ConjugateSteps
 
 TOLERANCE = 1e-6
 ROUGH = 1e-4

@@ -1,20 +1,20 @@
-"""What the functions of all nodes are before any label: kernels, variances, intercepts."""
+"""Prior of the latent functions: kernels, variances, intercepts."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core._types import Floats, Indices
+from core.classes.tree import ClassTree
 from core.kernels import Kernel
-from core.softmax.tree import ClassTree
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
     """Independent functions, one a node, with covariance variance_p k_p; a class has the sum along its path.
 
-    Each class has an intercept besides, and each row and class an independent part of variance `noise`, which makes
-    single labels weigh less and is nothing to predictions.
+    Each class has an intercept besides, and each row and class an independent part of variance `noise`, which gives
+    single labels less weight and does not enter predictions.
     """
 
     tree: ClassTree
@@ -39,7 +39,7 @@ class Prior:
         return cls(tree, np.full(nodes, variance), kernels, np.arange(nodes), intercept)
 
     def with_tree(self, tree: ClassTree, renumber: Indices) -> "Prior":
-        """For a tree in which the old nodes have the numbers `renumber`; new ones take after the mean of the old."""
+        """For a tree where old nodes have the numbers `renumber`; new ones get the geometric mean of the variances."""
         variances = np.full(len(tree), float(np.exp(np.log(self.variances).mean())) if len(self.variances) else 1.0)
         kernel_of = np.zeros(len(tree), dtype=np.int64)
         variances[renumber], kernel_of[renumber] = self.variances, self.kernel_of
@@ -48,7 +48,7 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class PriorGradient:
-    """Of a function by everything in a prior."""
+    """Gradient of a function by the parameters of a prior."""
 
     variances: Floats  # P
     thetas: tuple[Floats, ...]  # one for each kernel

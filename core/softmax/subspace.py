@@ -16,14 +16,14 @@ from core.drafts import Drafted
 
 ROOM = 32
 MAX_BYTES = 2**28
-LEAST = 1e-30  # a smaller probability is not told from none
+LEAST = 1e-30  # floor of probabilities, against division by zero
 DEPENDENT = 1e-10  # share of the largest below which a direction is the sum of others
 
 
 class Subspace(Drafted):
     """Up to ROOM directions p and products K p, n x C each.
 
-    More directions and more rows are written where a twin (see core.drafts) has none; all other changes go elsewhere.
+    More directions and more rows are written where a draft (see core.drafts) has none; all other changes go elsewhere.
     """
 
     def __init__(self, n: int, n_classes: int) -> None:

@@ -1,4 +1,4 @@
-"""What the labels say of each row: a class, or one of the classes under a node (paper 001, section 7.4.2)."""
+"""Labels as sets of classes: a single class, or all classes under a node (Seeger2008, section 7.4.2)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from core._types import Floats, Indices
-from core.softmax.tree import ClassTree
+from core.classes.tree import ClassTree
 
 
 @dataclass(frozen=True, eq=False)

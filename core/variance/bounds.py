@@ -1,4 +1,4 @@
-"""Upper bounds of the predictive variance (paper 002, section 4): the coarser, the cheaper."""
+"""Upper bounds of the predictive variance (Freytag2012, section 4): the coarser, the cheaper."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +13,7 @@ from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator, LookupTable, largest_eigenpairs
 from core.linalg.products import scatter
 from core.posterior.base import by_blocks
+from core.rows import Rows
 
 BoundName = Literal["fapu", "qfapu", "rapu", "qrapu"]
 
@@ -65,7 +66,7 @@ class VarianceBounds:
         table[levels.order] = self._squares(ends)
         return replace(self._squares, table=table)
 
-    def __call__(self, query: RawRows | CodedRows, method: BoundName) -> Floats:
+    def __call__(self, query: Rows, method: BoundName) -> Floats:
         """The bound of the latent variance of each row."""
         own = self._operator.diagonal(query)
         if not len(self._mu):
@@ -82,13 +83,13 @@ class VarianceBounds:
                 explained = self._explained(query, self._squares(query)[:, 0])
         return np.asarray(np.maximum(own - explained, 0.0))
 
-    def _norms(self, query: RawRows | CodedRows) -> Floats:
+    def _norms(self, query: Rows) -> Floats:
         """|k_*|^2 of each row."""
         cross = self._operator.cross(query)
         norms: Floats = np.einsum("nb,nb->b", cross, cross)
         return norms
 
-    def _explained(self, query: RawRows | CodedRows, norms: Floats) -> Floats:
+    def _explained(self, query: Rows, norms: Floats) -> Floats:
         shares = self._projections(query) ** 2
         rest = np.maximum(norms - shares.sum(axis=1), 0.0) / self._mu[-1]
         explained: Floats = (shares / self._mu[: self.k]).sum(axis=1) + rest

@@ -83,11 +83,24 @@ def postgresql_database(postgresql_url):
     yield from migrated(postgresql_url)
 
 
+@pytest.fixture(scope="session")
+def sites(tmp_path_factory, postgresql_server):
+    """Real servers by the kind of their database, each started once for all modules that ask for it."""
+    with ExitStack() as stack:
+        started = {}
+
+        def of(kind):
+            if kind not in started:
+                started[kind] = stack.enter_context(site_on(kind, tmp_path_factory.mktemp("site"), postgresql_server))
+            return started[kind]
+
+        yield of
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def site(request, tmp_path_factory, postgresql_server):
-    """An administrator's access to a real server on each database, shared by the tests of a module."""
-    with site_on(request.param, tmp_path_factory.mktemp("site"), postgresql_server) as site:
-        yield site
+def site(request, sites):
+    """An administrator's access to a real server on each database; tests have projects of their own."""
+    return sites(request.param)
 
 
 @contextmanager

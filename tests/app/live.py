@@ -16,7 +16,7 @@ import uvicorn
 
 from app.commands.running import server_config
 from app.main import create_app
-from app.services.service import Service
+from app.services.registry.service import Service
 from app.settings import ServiceSettings
 
 ADMIN = "ask_" + "a" * 43

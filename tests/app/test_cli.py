@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from app.cli import app
 from app.commands.labelled_files import read_task
-from app.services.strategies import Strategy
+from app.services.project.strategies import Strategy
 from core.queries import STRATEGIES
 
 X = np.random.default_rng(0).random((80, 3)).round(3)

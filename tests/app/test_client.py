@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from app import client as module
 from app.client import Added, Answer, AskNextError, AsyncClient, Client
 from app.db.database import DatabaseUnavailable
-from app.services import once
+from app.services.labelling import questions
 from tests.app.live import ADMIN
 
 X = np.random.default_rng(0).random((40, 4)).round(3)
@@ -314,7 +314,7 @@ def test_an_answer_is_undone_once_when_its_item_cannot_be_given_again(client, pr
         raise DatabaseUnavailable("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(once, "write_leases", fail)
+        patch.setattr(questions, "write_leases", fail)
         assert client.undo(project) == []
     assert [entry["key"] for entry in client.labels(project)] == ["k0"]
 

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from app.services import encoder_notes
+from app.services.items import encoder
 from core import OnlineLearner, Settings
 from tests.core.data import word_counts
 
@@ -249,7 +249,7 @@ def test_why_an_item_is_taken_for_its_class(taught, monkeypatch):
     assert weights == sorted(weights, reverse=True)
     assert {part["column"] for part in found["parts"]} <= set(np.flatnonzero(X[40]).tolist())
     assert found["parts"][0]["name"] == f"column {found['parts'][0]['column']}"
-    monkeypatch.setattr(encoder_notes, "column_names", lambda *_: [f"word {i}" for i in range(8)])
+    monkeypatch.setattr(encoder, "column_names", lambda *_: [f"word {i}" for i in range(8)])
     assert taught.get("/why/k40")["parts"][0]["name"] == f"word {found['parts'][0]['column']}"
 
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from app.commands.labelled_files import read_task
 from core import _jit
-from core.simulation import Task, default_settings, play
+from core.experiments.simulation import Task, default_settings, play
 
 BUDGETS = (50, 100, 200)
 OURS = ("random", "mean", "unc", "unc+", "entropy", "bald", "variance", "density")
@@ -31,7 +31,7 @@ GP_SECONDS = 40.0
 
 
 def checker_board(seed=0, per_sector=200, tests=750):
-    """Paper 002, section 6.5: 2 x 2 sectors, positions and a third dimension that makes rows sum to 1."""
+    """Freytag2012, section 6.5: 2 x 2 sectors, positions and a third dimension that makes rows sum to 1."""
     rng = np.random.default_rng(seed)
 
     def draw(n):
@@ -112,7 +112,7 @@ def main():
     print("| data | " + " | ".join(heads) + " | ms a label: ours (unc), LR, GP |", flush=True)
     print("| --- " * (len(heads) + 2) + "|", flush=True)
     for name, task in tasks.items():
-        initial = 16 if name == "checker board" else 0  # eight a class, as in the paper
+        initial = 16 if name == "checker board" else 0  # eight a class, as in Freytag2012
         results = {strategy: ours(task, strategy, initial) for strategy in OURS}
         results["lr"] = theirs(task, lambda: LogisticRegression(max_iter=300), 1)
         results["gp"] = theirs(task, lambda: GaussianProcessClassifier(RBF(3.0), optimizer=None), 1, GP_SECONDS)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
-from app.cluster.connection import Cluster
+from app.cluster.cluster import Cluster
 from core import Labelling, OnlineLearner, Settings, compile_all, share_cores
 from core.histograms import Chunked
 from core.linalg import CodedTable
@@ -90,7 +90,7 @@ def busiest(client, work):
 
 def update_and_scores(learner):
     """What is done with the pool for a label and a question, some times over."""
-    change = Moved(CodedTable(np.full((len(learner._labelled.operator.levels), 1), 1e-9)), np.ones((1, 2)), 1e-9)
+    change = Moved(CodedTable(np.full((len(learner._model.operator.levels), 1), 1e-9)), np.ones((1, 2)), 1e-9)
     look = FirstLook(Ask("unc"), learner.noise, Near())
     free = np.ones(M, dtype=bool)
     for _ in range(MORE):
@@ -99,7 +99,7 @@ def update_and_scores(learner):
 
 def refreshed(learner):
     """Mean and variance of all items from scratch: the map alone."""
-    learner._labelled.refresh()
+    learner._model.refresh()
     learner._pool.collect(total)
 
 
@@ -173,9 +173,9 @@ def measured(items):
             learner = begun(items, cluster)
             learner._pool.collect(total)
             figures = {"build": time.perf_counter() - start}
-            told = cluster.bytes_told
+            sent = cluster.bytes_sent
             spent, seen = campaign(learner, items)
-            told = (cluster.bytes_told - told) / MORE
+            sent = (cluster.bytes_sent - sent) / MORE
             same = seen == picked and digest(learner) == alone
             figures["label"] = float(np.median(spent))
             figures["map"] = busiest(client, lambda learner=learner: update_and_scores(learner)) / MORE
@@ -185,7 +185,7 @@ def measured(items):
             for name, label in MEASURED.items():
                 compared = f"one worker {seconds(first[name])}, one process {seconds(here[name])}"
                 yield Row(f"  {label}", seconds(figures[name]), compared, times(first[name], figures[name]))
-            yield Row("  sent for a label and a question", f"{told / 1e3:.0f} kB")
+            yield Row("  sent for a label and a question", f"{sent / 1e3:.0f} kB")
             if count == 2:
                 yield from deaths(items, cluster, client, learner, fresh, picked, alone, figures["build"])
 

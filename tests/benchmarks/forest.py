@@ -1,4 +1,4 @@
-"""Forests with Gaussian processes in their leaves on the data of paper 004, and training on millions of rows.
+"""Forests with Gaussian processes in their leaves on the data of Froehlich2012, and training on millions of rows.
 
 Real data are read from the folder in ASKNEXT_BENCH_DATA; without it these rows are left out.
 """

@@ -7,7 +7,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 
 from core import GPHIKClassifier, OnlineLearner, Settings, _jit
-from core.evidence import criterion_for
+from core.tuning import criterion_for
 from tests.benchmarks.data import word_histograms
 from tests.benchmarks.rows import Row, peak_memory, seconds, timed, times
 
@@ -54,7 +54,7 @@ def pool():
     order = np.random.default_rng(0).permutation(len(y))
     for item in order[:500]:
         learner.label(int(item), str(y[item]))
-    codes = learner._labelled.pool.rows.codes.nbytes + learner._labelled.pool.rows.starts.nbytes
+    codes = learner._model.pool.rows.codes.nbytes + learner._model.pool.rows.starts.nbytes
     results = learner.mean.nbytes + learner.variance.nbytes
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     spent = [timed(lambda i=i: learner.label(int(i), str(y[i]))) for i in order[500:540]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from app.services.media import Media
+from app.services.items.media import Media
 from tests.benchmarks.data import word_histograms
 from tests.benchmarks.rows import Row, seconds
 from tests.benchmarks.service import ADMIN, NAMES, call, client_of, entries, new_project, serving, spread

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from app.commands.labelled_files import read_task
 from core import GPHIKClassifier, _jit
-from core.quality import Quality
+from core.metrics import Quality
 from tests.benchmarks.class_trees import imclef
 from tests.benchmarks.rows import seconds, spent
 from tests.benchmarks.satimage import satimage

@@ -1,4 +1,4 @@
-"""satimage as in paper 001, section 6.2: an RBF kernel and a variance of its own for each class.
+"""satimage as in Seeger2008, section 6.2: an RBF kernel and a variance of its own for each class.
 
 Hyperparameters are found by cross-validated likelihood of training rows alone: from three starts on few of them, from
 the best of these on more, from there on all, for each of some random partitions into folds.
@@ -8,10 +8,11 @@ import numpy as np
 from scipy.special import softmax
 
 from app.commands.labelled_files import read_task
+from core.classes import ClassTree
 from core.kernels import RBFKernel
 from core.linalg import StoredOperator
-from core.quality import Quality, error_reject_curve
-from core.softmax import ClassTree, CrossValidation, JointKernel, Prior, Search, Targets, fit, tune_prior
+from core.metrics import Quality, error_reject_curve
+from core.softmax import CrossValidation, JointKernel, Prior, Search, Targets, fit, tune_prior
 from tests.benchmarks.rows import seconds, spent
 
 STARTS = ((1.0, 10.0), (4.0, 20.0), (12.0, 20.0))  # widths (1 / gamma in units of the data's) and variances
@@ -31,7 +32,7 @@ def search(task, rows, priors, partition=0, **options):
 
 
 def first_priors(task):
-    """A common width and variance for all classes; intercepts as in the paper."""
+    """A common width and variance for all classes; intercepts as in Seeger2008."""
     tree, width = ClassTree.flat(task.n_classes), 2 * task.x.var(axis=0).sum()
     for gamma, variance in STARTS:
         kernel = RBFKernel(np.ones(1), np.zeros(task.x.shape[1], dtype=np.int64), 0.0, gamma / width)

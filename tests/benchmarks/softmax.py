@@ -4,8 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from core import GPHIKClassifier, _jit
+from core.classes import ClassTree
+from core.factory import make_operator, make_reader
 from core.settings import Settings
-from core.softmax import ClassTree, Prior, SoftmaxRegression
+from core.softmax import Prior, SoftmaxRegression
 from tests.benchmarks.data import word_histograms
 from tests.benchmarks.rows import Row, peak_memory, seconds, spent, times
 
@@ -49,7 +51,7 @@ def many_classes(n=5_000, n_classes=1_000, n_dims=1_000):
         [n_classes + np.arange(n_classes) // 10, n_classes + 100 + np.arange(100) // 10, [-1] * 10]
     )
     settings = Settings(bias=0.0)
-    operator = settings.operator(x, settings.reader(x))
+    operator = make_operator(settings, x, make_reader(settings, x))
     prior = Prior.shared(ClassTree(parents), operator.kernel, 3.0)
     cost, model = spent(lambda: SoftmaxRegression(operator, y, prior))
     what = f"softmax fit n = {n:,}, {n_classes:,} classes in three levels"

@@ -30,8 +30,8 @@ def run(x, y, seed, labels):
             learner.tune()
             retune_at *= 2
     names = np.array(learner.classes)
-    operator = learner._labelled.operator
-    noise = learner.noise / float(operator.diagonal(operator.own(np.arange(len(operator)))).mean())
+    operator = learner._model.operator
+    noise = learner.noise / float(operator.diagonal(operator.training_rows(np.arange(len(operator)))).mean())
     return float(np.mean(names[learner.predict(x[test])] == y[test].astype(str))), noise
 
 

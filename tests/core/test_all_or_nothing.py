@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from core import GPHIKClassifier, GPHIKForestClassifier, OnlineLearner, Settings
+from core.classes import ClassTree
 from core.kernels import LinearKernel
 from core.linalg import DenseOperator
 from core.posterior import LabelRegression
-from core.softmax import ClassTree, Prior, SoftmaxRegression
+from core.softmax import Prior, SoftmaxRegression
 from tests.core.data import word_counts
 from tests.core.interrupts import TORTURE, interrupted_at, places, reaching, refused_at
 

@@ -14,7 +14,7 @@ def transformed(x, transform=None, eta=1.0):
 
 
 def hik(a, b, *, transform=None, eta=1.0, weights=None, bias=0.0):
-    """K(a, b) of the histogram intersection kernel, one dimension at a time (paper 000, eq. 7 and 8)."""
+    """K(a, b) of the histogram intersection kernel, one dimension at a time (Rodner2012, eq. 7 and 8)."""
     a, b = transformed(np.asarray(a, float), transform, eta), transformed(np.asarray(b, float), transform, eta)
     weights = np.ones(a.shape[1]) if weights is None else np.asarray(weights)
     total = np.full((len(a), len(b)), float(bias))

@@ -48,7 +48,7 @@ def fit(K, targets, counts=None, steps=60):
 
 
 def solve_by_classes(by_class, pi, right):
-    """(I + W K)^-1 r for a flat model in O(C n^3) (paper 001, appendix C, derived anew).
+    """(I + W K)^-1 r for a flat model in O(C n^3) (Seeger2008, appendix C, derived anew).
 
     With D = diag(pi), A = I + D^1/2 K D^1/2 (block-diagonal over classes) and U = D^1/2 (1 (x) I), U^T U = I:
     I + W K = D^1/2 (A - U U^T (A - I)) D^-1/2, whose inverse is by the inversion lemma

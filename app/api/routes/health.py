@@ -25,7 +25,8 @@ async def get_liveness() -> dict[str, str]:
 async def get_readiness(request: Request) -> JSONResponse:
     """Whether requests are served: models are back, and the database answers."""
     service = service_of(request)
-    state: dict[str, Any] = {"status": "ready", "restored": service.restored, "projects": service.n_to_restore}
+    keeping = service.housekeeping
+    state: dict[str, Any] = {"status": "ready", "restored": keeping.restored, "projects": keeping.n_to_restore}
     try:
         await run_in_threadpool(service.check_database)
     except OwnershipLost:
@@ -36,7 +37,7 @@ async def get_readiness(request: Request) -> JSONResponse:
         state["status"] = "stopping"
     elif not service.is_ready:
         state["status"] = "restoring"
-    lag = {r.project.id: r.project.ledger.sequence - r.project.view.sequence for r in service.every_running()}
+    lag = {r.project.id: r.project.ledger.sequence - r.project.view.sequence for r in service.all_running()}
     state["model_lag"] = sum(lag.values())
     return JSONResponse(state, 200 if state["status"] == "ready" else 503)
 
@@ -44,10 +45,10 @@ async def get_readiness(request: Request) -> JSONResponse:
 @routes.get("/metrics", response_class=Response, responses={401: PROBLEMS[401], 429: PROBLEMS[429]})
 async def get_metrics(request: Request) -> Response:
     """For Prometheus; with the setting metrics_key only for who holds that key."""
-    wanted = request.app.state.settings.metrics_key
-    if wanted is not None:
+    expected = request.app.state.settings.metrics_key
+    if expected is not None:
         given = await bearer(request)
-        if given is None or not hmac.compare_digest(digest_of(given.credentials), digest_of(wanted)):
+        if given is None or not hmac.compare_digest(digest_of(given.credentials), digest_of(expected)):
             if given is not None:
                 service_of(request).access.note_guess(request.client.host if request.client else "?")
             raise Unauthorised("send the key of the setting metrics_key: Authorization: Bearer KEY")

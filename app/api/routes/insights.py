@@ -8,14 +8,14 @@ from pydantic_core import to_json
 from app.api import schemas
 from app.api.context import Reader, router
 from app.api.routes.projects import Cursor, Limit, number_of
-from app.services import insights as services
-from app.services.explanations import ExplainItem, column_names, explained
-from app.services.ledger import Kind
-from app.services.model_card import card
-from app.services.pool_map import points
-from app.services.rankings import Ranking, ranked
-from app.services.reports import EventFilter, Report
-from app.services.turns import LATER
+from app.services.items import encoder
+from app.services.model.explanations import ExplainItem, explain
+from app.services.model.map import points
+from app.services.project.ledger import Kind
+from app.services.reading import insights, reports
+from app.services.reading.card import card
+from app.services.reading.rankings import Ranking, rank_items
+from app.services.runtime.writer import LATER
 
 routes = router("insights")
 
@@ -25,7 +25,7 @@ Filter = Annotated[str | None, Query(max_length=500)]
 @routes.get("/projects/{project}/insights", response_model=schemas.Insights)
 async def get_insights(at: Reader) -> Any:
     """Learning curve, class counts, uncertainty of the pool, and whether to go on."""
-    return await at.as_json(schemas.Insights, services.insights, at.service.database, at.project.id, at.project.view)
+    return await at.as_json(schemas.Insights, insights.insights, at.service.database, at.project.id, at.project.view)
 
 
 @routes.get("/projects/{project}/map", responses={200: {"model": schemas.PoolMapAnswer}})
@@ -51,7 +51,9 @@ async def list_ranked(
 ) -> Any:
     """Items worth a look, the most remarkable first."""
     view, database = at.project.view, at.service.database
-    return await at.as_json(schemas.RankedItems, lambda: {"items": ranked(database, at.project.id, view, by, limit)})
+    return await at.as_json(
+        schemas.RankedItems, lambda: {"items": rank_items(database, at.project.id, view, by, limit)}
+    )
 
 
 @routes.get("/projects/{project}/events", response_model=schemas.EventPage)
@@ -65,15 +67,10 @@ async def list_events(
     limit: Limit = 100,
 ) -> Any:
     """Everything that was said, the newest first; by annotator (name), kind, label and item if wanted."""
-    before = number_of(cursor)
-
-    def read() -> Any:
-        with at.service.database.read() as connection:
-            wanted = EventFilter(annotator, kind, label, key)
-            found, after = Report(connection, at.project.id).newest(wanted, before, limit)
-            return {"events": found, "next": after}
-
-    return await at.as_json(schemas.EventPage, read)
+    before, which = number_of(cursor), reports.EventFilter(annotator, kind, label, key)
+    return await at.as_json(
+        schemas.EventPage, reports.list_events, at.service.database, at.project.id, which, before, limit
+    )
 
 
 @routes.get("/projects/{project}/card", response_model=schemas.ModelCard)
@@ -86,5 +83,5 @@ async def get_card(at: Reader) -> Any:
 async def explain_item(at: Reader, key: str) -> Any:
     """What speaks for and against the predicted class of an item, by column."""
     classes, best, mean, found = await at.do(ExplainItem(at.project, key), LATER)
-    names = await at.in_thread(column_names, at.service.database, at.project.id)
-    return explained(classes, best, mean, found, names)
+    names = await at.in_thread(encoder.column_names, at.service.database, at.project.id)
+    return explain(classes, best, mean, found, names)

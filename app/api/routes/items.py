@@ -23,13 +23,13 @@ from app.api.schemas import (
     NewItems,
     SparseFeatures,
 )
-from app.services import encoding
-from app.services.ids import new_id
-from app.services.imports import Import, run_import
-from app.services.pool import AddItems, NewItem, dense_row, sparse_row
+from app.services.imports.run import Import, run_import
+from app.services.items.add import AddItems, NewItem, dense_row, sparse_row
+from app.services.items.encoder import encode_few, is_raw
 from app.services.problems import Invalid, Unavailable
-from app.services.project import Project
-from app.services.reports import Report
+from app.services.project.state import Project
+from app.services.reading import reports
+from app.services.runtime.ids import new_id
 
 routes = router("items")
 
@@ -50,37 +50,21 @@ async def add_items(at: Admin, body: NewItems) -> Any:
 @routes.get("/projects/{project}/items", response_model=ItemPage)
 async def list_items(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any:
     """Items in the order they came, with their votes."""
-    after = number_of(cursor)
-
-    def read() -> Any:
-        with at.service.database.read() as connection:
-            found, after_these = Report(connection, at.project.id).page(-1 if after is None else after, limit)
-            return {"items": found, "next": after_these}
-
-    return await at.as_json(ItemPage, read)
+    return await at.as_json(ItemPage, reports.list_items, at.service.database, at.project.id, number_of(cursor), limit)
 
 
 @routes.get("/projects/{project}/items/{key:path}", response_model=ItemHistory)
 async def get_item(at: Reader, key: str) -> Any:
     """An item and everything that was said of it."""
-
-    def read() -> Any:
-        with at.service.database.read() as connection:
-            return Report(connection, at.project.id).item(key, at.principal.key_id)
-
-    return await at.as_json(ItemHistory, read)
+    return await at.as_json(ItemHistory, reports.get_item, at.service.database, at.project.id, key, at.principal.key_id)
 
 
 @routes.get("/projects/{project}/features/{key:path}", response_model=ItemFeatures)
 async def get_features(at: Reader, key: str) -> Any:
     """The features of an item, to be drawn."""
-
-    def read() -> Any:
-        with at.service.database.read() as connection:
-            columns, values = Report(connection, at.project.id).features(key)
-            return {"columns": at.project.width or 0, "indices": columns, "values": values}
-
-    return await at.as_json(ItemFeatures, read)
+    return await at.as_json(
+        ItemFeatures, reports.get_features, at.service.database, at.project.id, key, at.project.width
+    )
 
 
 @routes.post(
@@ -106,7 +90,7 @@ async def import_items(
     path = at.service.uploads / f"{job_id}.upload"
     path.parent.mkdir(parents=True, exist_ok=True)
     form = None if format == "auto" else format
-    wanted = Import(path, form, at.service.media, index_base, at.principal.key_id if labels else None)
+    upload = Import(path, form, at.service.media, index_base, at.principal.key_id if labels else None)
     running = at.running
     try:
         await _store(request, path)
@@ -114,7 +98,7 @@ async def import_items(
             at.service.jobs.start,
             at.project.id,
             "import",
-            lambda progress: run_import(running, wanted, progress),
+            lambda progress: run_import(running, upload, progress),
             job_id,
         )
     except BaseException:
@@ -166,13 +150,13 @@ def _sync(file: BinaryIO) -> None:
 def _new_items(project: Project, items: list[Item]) -> tuple[list[NewItem], int | None]:
     """Items as they are stored, and their columns where they tell; raw ones are encoded."""
     width = width_of([item.features for item in items if item.features is not None])
-    if not any(encoding.is_raw(project, item.given) for item in items):
-        return [NewItem(item.key, encoded(item.features or []), item.shown) for item in items], width
-    blobs = encoding.encode_few(project, [item.given for item in items])
+    if not any(is_raw(project, item.given) for item in items):
+        return [NewItem(item.key, encode_features(item.features or []), item.shown) for item in items], width
+    blobs = encode_few(project, [item.given for item in items])
     return [NewItem(item.key, blob, item.shown) for item, blob in zip(items, blobs, strict=True)], project.width
 
 
-def encoded(features: Features) -> bytes:
+def encode_features(features: Features) -> bytes:
     """Features as they are stored."""
     if isinstance(features, SparseFeatures):
         return sparse_row(features.indices, features.values)

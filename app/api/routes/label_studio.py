@@ -11,9 +11,9 @@ from app.api import schemas
 from app.api.bodies import body_limit
 from app.api.context import PROBLEMS, links_of, service_of
 from app.api.strict_json import StrictRoute
-from app.label_studio.events import Event, take
 from app.label_studio.link import Link
 from app.label_studio.protocol import project_number
+from app.label_studio.webhook import Message, receive
 from app.settings import ServiceSettings
 
 ANSWER_WITHIN = 0.7  # seconds for a webhook: Label Studio gives up after one
@@ -78,7 +78,7 @@ async def predict_tasks(link: At, body: schemas.PredictTasks) -> Any:
     if link.config is None and body.label_config is not None:
         await run_in_threadpool(link.set_up, body.label_config, project_number(body.project))
     if not await run_in_threadpool(link.are_known, body.tasks):
-        await run_in_threadpool(link.hear_tasks, body.tasks)
+        await run_in_threadpool(link.receive_tasks, body.tasks)
         await asyncio.wait([asyncio.wrap_future(link.work())], timeout=PREDICT_WITHIN)
 
     def write() -> bytes:
@@ -95,7 +95,7 @@ async def receive_event(request: Request, link: At, body: schemas.Webhook) -> An
     The answer waits for the model and for the tasks that it puts in order, but never longer than Label Studio would.
     """
     end = asyncio.get_running_loop().time() + ANSWER_WITHIN
-    event = Event(
+    message = Message(
         body.action,
         _as_list(body.annotation),
         [*_as_list(body.task), *body.tasks],
@@ -103,13 +103,13 @@ async def receive_event(request: Request, link: At, body: schemas.Webhook) -> An
         body.project.id if body.project is not None else None,
         body.project.label_config if body.project is not None else None,
     )
-    kept = asyncio.ensure_future(run_in_threadpool(take, link, links_of(request), service_of(request), event))
+    kept = asyncio.ensure_future(run_in_threadpool(receive, link, links_of(request), service_of(request), message))
     if not await _done(kept, end):
         return {"status": "it is being kept"}
-    told = kept.result()
-    if told["status"] == "kept":
+    outcome = kept.result()
+    if outcome["status"] == "kept":
         await _done(asyncio.wrap_future(link.work()), end)
-    return told
+    return outcome
 
 
 @routes.get("/versions", response_model=schemas.Versions)

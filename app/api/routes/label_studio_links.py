@@ -31,7 +31,7 @@ async def link_label_studio(at: Admin, request: Request, body: schemas.NewLink) 
 @routes.get("/projects/{project}/label-studio", response_model=schemas.Linked)
 async def get_label_studio_link(at: Admin, request: Request) -> Any:
     """How the link to Label Studio goes."""
-    return {"link": await at.in_thread(links_of(request).shown, at.project.id)}
+    return {"link": await at.in_thread(links_of(request).describe, at.project.id)}
 
 
 @routes.delete("/projects/{project}/label-studio", status_code=status.HTTP_204_NO_CONTENT)

@@ -9,12 +9,13 @@ from pydantic_core import to_json
 
 from app.api import schemas
 from app.api.context import Annotator, AtProject, Reader, router
-from app.services.answers import Answer, AnswerTask, RetractTask, UndoTask
-from app.services.once import Idempotency
+from app.services.labelling.answers import Answer, AnswerTask, RetractTask, UndoTask
+from app.services.labelling.idempotency import Idempotency, Once
+from app.services.labelling.questions import Ask, AskTask, ExtendLease, ReleaseLease, matching_items
 from app.services.plain import check_plain
 from app.services.problems import Invalid
-from app.services.questions import Ask, AskTask, ExtendLease, ReleaseLease, matching
-from app.services.reports import Report, attach_data, export
+from app.services.reading import reports
+from app.services.reading.export import export
 
 routes = router("labels")
 
@@ -49,9 +50,9 @@ async def label_items(
         annotator=at.principal.key_id,
         answers=answers,
         ask=await _ask(at, body.next) if body.next else None,
-        idempotency=_idempotency(key, at, content) if key else None,
     )
-    return await with_data(at, schemas.LabelsAnswer, await at.do(task), status.HTTP_201_CREATED)
+    answer = await at.do(Once(task, _idempotency(key, at, content)) if key else task)
+    return await with_data(at, schemas.LabelsAnswer, answer, status.HTTP_201_CREATED)
 
 
 @routes.get("/projects/{project}/labels", responses=EXPORTED)
@@ -77,9 +78,9 @@ async def retract_label(at: Annotator, key: str) -> Any:
 @routes.post("/projects/{project}/undo", response_model=schemas.Questions)
 async def undo_answer(at: Annotator, idempotency_key: IdempotencyKey = None) -> Any:
     """Take your last answer back and get the item again; call it again to go further back."""
-    once = _idempotency(idempotency_key, at, "undo") if idempotency_key else None
-    task = UndoTask(project=at.project, annotator=at.principal.key_id, idempotency=once)
-    return await with_data(at, schemas.Questions, await at.do(task))
+    task = UndoTask(project=at.project, annotator=at.principal.key_id)
+    answer = await at.do(Once(task, _idempotency(idempotency_key, at, "undo")) if idempotency_key else task)
+    return await with_data(at, schemas.Questions, answer)
 
 
 @routes.post("/projects/{project}/leases/{lease}", response_model=schemas.LeaseAnswer)
@@ -97,12 +98,7 @@ async def release_lease(at: Annotator, lease: str) -> None:
 @routes.get("/projects/{project}/agreement", response_model=schemas.Agreement)
 async def get_agreement(at: Reader) -> Any:
     """How much people agree."""
-
-    def read() -> Any:
-        with at.service.database.read() as connection:
-            return Report(connection, at.project.id).agreement()
-
-    return await at.in_thread(read)
+    return await at.in_thread(reports.get_agreement, at.service.database, at.project.id)
 
 
 async def with_data(
@@ -111,11 +107,13 @@ async def with_data(
     """Add what people look at, which the writer has no time for."""
     if not answer["items"]:
         return answer
-    return await at.as_json(model, attach_data, at.service.database, at.project.id, answer, status_code=status_code)
+    return await at.as_json(
+        model, reports.attach_data, at.service.database, at.project.id, answer, status_code=status_code
+    )
 
 
 async def _ask(at: AtProject, body: schemas.Ask) -> Ask:
-    among = await at.in_thread(matching, at.project, body.filter) if body.filter else None
+    among = await at.in_thread(matching_items, at.project, body.filter) if body.filter else None
     return Ask(body.count, body.strategy, body.explore, body.seed, body.resume, among, body.skipped_until)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import Response
 
 from app.api.context import Reader, router
-from app.services.media import TYPES
+from app.services.items.media import TYPES
 
 routes = router("media")
 

@@ -7,10 +7,10 @@ from pydantic_core import to_json
 
 from app.api import schemas
 from app.api.context import Admin, Reader, router
-from app.services.predictions import PredictRows, predict_items, readable
-from app.services.project import Project
-from app.services.reports import DescribeModel, advice
-from app.services.turns import LATER
+from app.services.model.predictions import PredictRows, predict_items, rows_as_table
+from app.services.project.state import Project
+from app.services.reading.model import DescribeModel, advice
+from app.services.runtime.writer import LATER
 
 routes = router("model")
 
@@ -45,7 +45,7 @@ async def predict_rows(at: Reader, body: schemas.PredictRows) -> Response:
 async def predict_row(at: Reader, body: schemas.PredictOne) -> Any:
     """The class of one text or row, in the flattest form: for tools that take what a template says."""
     given = [body.text] if body.text is not None else [_given(body.features or [])]
-    answer = await at.do(PredictRows(at.project, await at.in_thread(readable, at.project, given)), LATER)
+    answer = await at.do(PredictRows(at.project, await at.in_thread(rows_as_table, at.project, given)), LATER)
     (found,) = answer["predictions"]
     return {"label": found["label"], "score": found["probabilities"][found["label"]]}
 
@@ -55,7 +55,7 @@ def _of_items(project: Project, keys: list[str]) -> bytes:
 
 
 def _table(project: Project, body: schemas.PredictRows) -> Any:
-    return readable(project, body.texts or body.rows or [_given(row) for row in body.features or []])
+    return rows_as_table(project, body.texts or body.rows or [_given(row) for row in body.features or []])
 
 
 def _given(row: schemas.Features) -> Any:

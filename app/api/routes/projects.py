@@ -15,9 +15,9 @@ from app.api.schemas import (
     ProjectChange,
     ProjectPage,
 )
-from app.services import catalogue
-from app.services.classes import AddClass, ChangeClass, MergeClass
 from app.services.problems import Invalid
+from app.services.project import catalogue
+from app.services.project.classes import AddClass, ChangeClass, MergeClass
 
 routes = router("projects")
 

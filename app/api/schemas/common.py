@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, WithJsonSchema
 
-from app.services.clock import rfc3339
 from app.services.plain import check_plain
-from app.services.project_settings import Known
+from app.services.project.settings import Known
+from app.services.runtime.clock import rfc3339
 
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_plain)]
 

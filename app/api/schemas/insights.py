@@ -15,7 +15,7 @@ class CurvePoint(BaseModel):
     """How good the model was on items drawn at random, when so many labels had been given."""
 
     labels: int
-    accuracy: float = Field(description="share of the judged items that the model foretold")
+    accuracy: float = Field(description="share of the judged items that the model predicted")
     low: float = Field(description="with 95 % confidence it is not below")
     high: float
     judged: int = Field(description="the last items drawn at random that this looks back on, at most 50")

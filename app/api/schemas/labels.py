@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from app.api.schemas.common import Body, Key, Name, Scalar, Time
 from app.services.plain import check_plain
-from app.services.strategies import Strategy
+from app.services.project.strategies import Strategy
 
 
 def _few(fields: Any) -> Any:

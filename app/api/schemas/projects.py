@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.api.schemas.common import Body, Name, Page, Time
-from app.services.project_settings import ProjectSettings
+from app.services.project.settings import ProjectSettings
 
 
 class NewClass(Body):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from app.cluster.connection import Cluster
+from app.cluster.cluster import Cluster
 
 LOOPBACK = "127.0.0.1:0"  # any port; without an address Dask would listen on all of them
 PART_ROWS = 1024  # so that small pools are in several parts

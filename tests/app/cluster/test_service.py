@@ -86,7 +86,7 @@ def test_a_worker_is_killed_in_training_and_another_before_a_label(folder, dask_
 
 
 def test_nobody_answers_and_labels_are_taken_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.cluster.connection.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("app.cluster.cluster.CONNECT_SECONDS", 0.2)
     with served(tmp_path, "tcp://127.0.0.1:9") as site:
         project = site.project()
         project.add(X[:50])

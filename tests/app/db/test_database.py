@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
+from app.db import events, tables
 from app.db.database import Database, DatabaseUnavailable
-from app.db.locks import Turns
+from app.db.locks import WriteLock
 from app.db.migrate import migrate
 from app.db.sqlite import has_wal_reset_bug
 from app.db.tables import items, projects
@@ -227,12 +228,33 @@ def test_other_urls_are_refused(url):
 
 
 def test_a_writer_that_never_ends_does_not_block_for_ever(tmp_path):
-    turns, beside = (Turns(tmp_path / "turns", timeout=0.05) for _ in range(2))
-    with turns.take():
-        for other, who in ((turns, "another write"), (beside, "another process")):
+    lock, beside = (WriteLock(tmp_path / "writing", timeout=0.05) for _ in range(2))
+    with lock.take():
+        for other, who in ((lock, "another write"), (beside, "another process")):
             with pytest.raises(DatabaseUnavailable, match=who), other.take():
                 pass
     with beside.take():
         pass
-    turns.close()
+    lock.close()
     beside.close()
+
+
+def test_a_stream_that_a_lost_connection_cuts_leaves_no_cursor_open(postgresql_database):
+    """The cursor is closed where the rows end, not when somebody collects it: psycopg would warn of that."""
+    event = {"project_id": "p", "item": 0, "key_id": "k", "actor_id": "k", "kind": "label", "drawn": False}
+    with postgresql_database.write() as connection:
+        add_project(connection)
+        connection.execute(insert(tables.events), [event | {"created_at": 2.5}] * 6000)
+    cursors = []
+
+    def read():
+        with postgresql_database.read() as connection:
+            stream = events.stream(connection, "p")
+            next(stream)
+            cursors.append(stream.gi_frame.f_locals["rows"].cursor)
+            kill_sessions(postgresql_database, "pid <> pg_backend_pid()")
+            list(stream)
+
+    with pytest.raises(DatabaseUnavailable):
+        read()
+    assert [cursor.closed for cursor in cursors] == [True]

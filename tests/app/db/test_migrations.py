@@ -101,7 +101,7 @@ def test_encoders_come_and_go_while_the_rest_stays(database):
         add_encoder(connection)
     with database.read() as connection:
         assert encoders.get(connection, "none") is None
-        assert encoders.shown(connection, ["p", "none"]).keys() == {"p"}
+        assert encoders.without_states(connection, ["p", "none"]).keys() == {"p"}
         row = encoders.get(connection, "p")
         assert (row.kind, row.channels, bytes(row.state)) == ("text", [{"name": "words", "columns": 3}], b"\0\xff")
     downgrade(database, "0001")

@@ -19,7 +19,7 @@ def counts(bins):
 
 
 def pyramid_match(levels, bins_of, weight_of, a, b):
-    """Paper 003, section 5, as it is written: new matches at each level, finest first, times the weight of the bin.
+    """Kapoor2010, section 5, as it is written: new matches at each level, finest first, times the weight of the bin.
 
     `bins_of(points)` lists for each level, finest first, the bin of each point.
     """

@@ -198,7 +198,7 @@ def test_a_model_that_breaks_says_so_and_comes_back(http, live, monkeypatch):
     project = labelled(http, rows, ["cat", "dog"], kernel="hik")
     learner = live[1].in_memory(project).project.learner
     monkeypatch.setattr(learner, "label_many", lambda *args, **options: 1 / 0, raising=True)
-    monkeypatch.setattr("app.services.training.is_due", lambda project: False)  # it would heal before we look
+    monkeypatch.setattr("app.services.model.training.is_due", lambda project: False)  # it would heal before we look
     answer = made(label(http, project, {"i2": "cat"}))
     assert answer["accepted"] == 1
     asked = made(http.post(f"/v1/projects/{project}/query", json={"count": 2}))

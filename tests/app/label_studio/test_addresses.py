@@ -118,7 +118,7 @@ def test_an_address_of_an_older_version_is_not_called(site, remote):
     links = LabelStudio(site.service)
     links.start()
     try:
-        assert "must look like" in links.shown(project_id)["problem"]
+        assert "must look like" in links.describe(project_id)["problem"]
         assert links.of_project(project_id).pushes is False
     finally:
         links.stop()

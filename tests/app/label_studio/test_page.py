@@ -80,9 +80,3 @@ def test_the_recipe_for_prodigy(site, project, monkeypatch):
     parts["update"]([shown | {"answer": "ignore"}])
     assert project.get(f"/items/{shown['meta']['key']}")["history"][-1]["kind"] == "skip"
     parts["on_exit"](None)
-
-
-def test_every_picture_is_there():
-    for page in (PAGE, ROOT / "README.md"):
-        for place in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
-            assert (page.parent / place).resolve().exists(), place

@@ -7,7 +7,7 @@ import pytest
 
 from app.label_studio.protocol import AnnotationSent
 from app.label_studio.remote import Remote, RemoteError
-from app.services.turns import Task
+from app.services.runtime.writer import Task
 from tests.app.conftest import site_on
 from tests.app.encoders.pictures import digit_files
 from tests.app.label_studio import wire
@@ -119,7 +119,7 @@ class Busy(Task):
     def __init__(self):
         self.begun, self.over = threading.Event(), threading.Event()
 
-    def choose(self):
+    def respond(self):
         self.begun.set()
         assert self.over.wait(60)
 

@@ -49,7 +49,7 @@ def busy_jobs(live):
     """Every job waits, until it is called."""
     _, service = live
     free = threading.Event()
-    (project, *_) = service.every_running()
+    (project, *_) = service.all_running()
 
     def wait(_):
         free.wait(120)

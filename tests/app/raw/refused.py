@@ -9,12 +9,12 @@ from pathlib import Path
 import sklearn.datasets  # noqa: F401 - what it takes is not the files'
 
 from app.services.budgets import Budgets
-from app.services.item_files import read_portions
+from app.services.imports.archives import Archive
+from app.services.imports.feature_files import read_portions
+from app.services.imports.raw_items import form_of
+from app.services.imports.tables import Lines
+from app.services.imports.vectors import Sets, Vectors, holds_sets
 from app.services.problems import Invalid
-from app.services.raw_archives import Archive
-from app.services.raw_items import form_of
-from app.services.raw_tables import Lines
-from app.services.raw_vectors import Sets, Vectors, holds_sets
 
 
 def read(path, raw):

@@ -7,11 +7,11 @@ import zipfile
 import pytest
 
 from app.encoders.pictures import FORMATS
-from app.services import raw_archives, zips
 from app.services.budgets import Budgets
+from app.services.imports import archives, zips
+from app.services.imports.archives import Archive
+from app.services.imports.raw_items import form_of
 from app.services.problems import Invalid
-from app.services.raw_archives import Archive
-from app.services.raw_items import form_of
 from tests.app.raw.files import as_zip, picture, pictures
 
 
@@ -88,7 +88,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(opened):
 
 
 def test_a_large_entry_is_broken_whatever_the_archive_says(opened, monkeypatch):
-    monkeypatch.setitem(raw_archives.MOST_BYTES, "text", 1000)
+    monkeypatch.setitem(archives.MOST_BYTES, "text", 1000)
     content = as_zip({"a.txt": b"a" * 1001, "b.txt": b"b" * 1000})
     assert names_and_reasons(opened(content)) == (["b.txt"], {"a.txt": "larger than 1000 bytes"})
     lying = content.replace(struct.pack("<I", 1001), struct.pack("<I", 10))

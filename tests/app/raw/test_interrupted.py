@@ -7,7 +7,8 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from app.services import encoding_process, raw_tables, training
+from app.services.imports import encoding_process, tables
+from app.services.model import training
 from tests.app.live import Process, eventually
 from tests.app.raw.files import as_csv, as_zip, imported, texts
 from tests.app.site import Site
@@ -83,11 +84,10 @@ def test_a_model_with_channels_comes_back_the_same(server, site_of):
 
 
 def test_a_cancelled_import_ends_between_portions(site, monkeypatch):
-    monkeypatch.setattr(raw_tables, "PORTION", 2)
+    monkeypatch.setattr(tables, "PORTION", 2)
     project = site.project(encoder="text")
     job = project.call("POST", "/import", 202, content=as_csv(texts(2000)))["job"]
-    while not project.get("/items?limit=1")["items"]:
-        pass
+    eventually(lambda: project.get("/items?limit=1")["items"])
     project.delete(f"/jobs/{job}")
     assert project.wait(job)["state"] == "cancelled"
     assert 0 < len(project.get("/items?limit=1000")["items"]) < 1000

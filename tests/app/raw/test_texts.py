@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from app.services import raw_tables
+from app.services.imports import tables
 from tests.app.raw.files import as_csv, as_zip, imported, texts
 
 
@@ -96,7 +96,7 @@ def test_rows_without_keys_of_a_second_file_are_new_items(site):
 
 
 def test_labels_count_only_when_asked(site, monkeypatch):
-    monkeypatch.setattr(raw_tables, "PORTION", 10)  # the first ones are all of one class
+    monkeypatch.setattr(tables, "PORTION", 10)  # the first ones are all of one class
     project = site.project(["sport"], encoder="text")
     message = imported(project, as_csv(texts(20)), "failed", labels="true")
     assert "not a class" in message

@@ -17,6 +17,7 @@ from tests.app.reliability.servers import scaled
 CLASSES = ["red", "green", "blue"]
 COLUMNS = 8
 TOP = scaled(25, 100)  # questions that are compared
+PATIENCE = scaled(60.0, 300.0)  # seconds that a training may wait for the processor
 
 
 def client(address, key=ADMIN, timeout=120.0):  # a database may pause for a minute
@@ -86,7 +87,7 @@ class Site:
             assert self.admin.delete(f"{self.path}/leases/{item['lease']['id']}").status_code == 204
         return [item["key"] for item in items], np.array([item["score"] for item in items])
 
-    def wait_until_quiet(self, seconds=60.0):
+    def wait_until_quiet(self, seconds=PATIENCE):
         """No training is going on or due; returns the last state of the model."""
         end, quiet = time.monotonic() + seconds, 0
         while quiet < 4:
@@ -110,6 +111,7 @@ class Books:
     posted: dict = field(default_factory=dict)  # note: number of the person, key, label, what else the body held
     answers: dict = field(default_factory=dict)  # note: body of the 201
     refused: dict = field(default_factory=dict)  # note: status
+    returned: set = field(default_factory=set)  # leases that were given back, or may have been
     seconds: list = field(default_factory=list)  # of answered posts
 
     @property
@@ -128,6 +130,11 @@ class Books:
         else:
             self.refused[note] = answer.status_code
         return answer
+
+    def give_back(self, site, number, lease):
+        """Promise no longer to answer an item."""
+        self.returned.add(lease)
+        assert site.people[number].delete(f"{site.path}/leases/{lease}").status_code in {204, 404}
 
     def repeat(self, site, note):
         """The same post again."""
@@ -154,8 +161,9 @@ class Books:
 class Crowd:
     """Everybody posts labels, each as fast as they are answered, until there is no answer or they are told to stop."""
 
-    def __init__(self, site, books, seed, *, pause=0.0, bad=0.05, keys=None):
+    def __init__(self, site, books, seed, *, pause=0.0, bad=0.05, keys=None, return_share=0.0):
         self.site, self.books, self.seed, self.pause, self.bad = site, books, seed, pause, bad
+        self.return_share = return_share  # of the items asked for that are given back at once
         self.keys = keys or site.keys
         self.stopping = threading.Event()
         self.errors = []
@@ -180,7 +188,10 @@ class Crowd:
             label = "no such class" if rng.random() < self.bad else rng.choice(CLASSES)
             ask = {"next": {"count": 1}} if rng.random() < 0.2 else {}
             try:
-                self.books.post(self.site, number, f"{self.seed}-{number}-{count}", key, label, **ask)
+                answer = self.books.post(self.site, number, f"{self.seed}-{number}-{count}", key, label, **ask)
+                for item in answer.json().get("items", []):
+                    if rng.random() < self.return_share:
+                        self.books.give_back(self.site, number, item["lease"]["id"])
             except httpx.TransportError as error:
                 self.errors.append(error)
                 return

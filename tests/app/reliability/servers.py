@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from app.services.encoding_process import CONTEXT, PRELOADED
+from app.services.imports.encoding_process import CONTEXT, PRELOADED
 from tests.app.live import ADMIN, Process, wait_until_ready
 
 # A process has one server to fork from, with what was asked for first: encoding processes and servers ask for the same.
@@ -61,6 +61,11 @@ class Forked(Process):
         self.process.join(60)
         assert self.process.exitcode is not None, "the server has not ended within a minute"
         return self.process.exitcode
+
+    @property
+    def lines(self):
+        """What it has printed."""
+        return self.log.read_text().splitlines(keepends=True)
 
     @property
     def is_running(self):

@@ -19,7 +19,7 @@ ROUNDS = scaled(3, 83)  # each with a kill under load
 CHECK_EVERY = scaled(1, 3)  # rounds after which the model is looked at; two of three times there is a kill more
 POSTS = scaled(200, 10_000)
 ANSWERED = scaled(150, 1500)  # items that people answer
-N_ITEMS = ANSWERED + POSTS // 4 + TOP  # a fifth of the posts asks for an item more: enough are left to be compared
+N_ITEMS = ANSWERED + POSTS // 10 + PEOPLE + TOP  # some stay promised to people: enough are left to be compared
 FOR_EVER = 86_400  # seconds; no lease runs out
 
 
@@ -72,7 +72,7 @@ def check_leases(site, books, rng, count=PEOPLE):
         (books.posted[note][0], item["lease"]["id"])
         for note, answer in books.answers.items()
         for item in answer["items"]
-        if (books.posted[note][0], item["key"]) not in answered
+        if (books.posted[note][0], item["key"]) not in answered and item["lease"]["id"] not in books.returned
     ]
     for number, lease in rng.sample(promised, min(count, len(promised))):
         done(site.people[number].post(f"{site.path}/leases/{lease}"))
@@ -95,7 +95,7 @@ def test_nothing_is_lost_by_a_kill(serve, database_url, tmp_path):
         turn = 0
         while turn < ROUNDS or len(books.posted) < POSTS:
             turn += 1
-            with Crowd(site, books, seed=turn, keys=site.keys[:ANSWERED]) as crowd:
+            with Crowd(site, books, seed=turn, keys=site.keys[:ANSWERED], return_share=0.9) as crowd:
                 kill_in_the_midst(server, crowd, books, rng)
             assert books.unanswered
             if database_url.startswith("sqlite"):

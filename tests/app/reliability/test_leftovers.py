@@ -1,6 +1,6 @@
 """What is refused half way leaves nothing behind."""
 
-from app.services.classes import MOST_BY_LABELS
+from app.services.project.classes import MOST_BY_LABELS
 from tests.app.db.rows import read_only
 from tests.app.input.calls import assert_problem, client, imported, label, made, new_project, stored
 from tests.app.live import in_thread

@@ -14,7 +14,7 @@ import pytest
 from tests.app.live import eventually, in_thread
 from tests.app.reliability.people import Books, Crowd, Site, client, done
 from tests.app.reliability.servers import scaled
-from tests.app.services.turns import assert_as_rebuilt
+from tests.app.services.projects import assert_as_rebuilt
 
 PROMPTLY = scaled(30.0, 5.0)  # seconds; the tests of a busy machine run side by side
 

@@ -14,7 +14,8 @@ from sqlalchemy import text
 from app.services.access import BAD_PER_MINUTE, Access
 from app.services.problems import Forbidden, TooMany, Unauthorised
 from tests.app.input.calls import assert_problem, client, made, new_project
-from tests.app.live import ADMIN, Process, in_thread
+from tests.app.live import ADMIN, in_thread
+from tests.app.reliability.servers import Server
 
 
 def new_key(http, **options):
@@ -125,7 +126,7 @@ def test_what_is_nearly_a_key(live, key):
 
 def test_no_key_is_in_the_files_or_the_log_of_a_server(tmp_path):
     """A real process: its SQLite file with the log beside it, all other files, and all that it printed."""
-    server = Process(None, tmp_path, {"ASKNEXT_LOG_LEVEL": "DEBUG"}).start()
+    server = Server(None, tmp_path, {"ASKNEXT_LOG_LEVEL": "DEBUG"}).start()
     try:
         with client(server.address) as http:
             project = new_project(http, 3)

@@ -10,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.services.problems import DatabaseUnavailable
 from tests.app.input.calls import MARKER, assert_problem, client, label, made, new_project
-from tests.app.live import Process, in_thread
+from tests.app.live import in_thread
+from tests.app.reliability.servers import Server
 from tests.app.security.matrix import ROUTES
 
 PROJECT_METRICS = {
@@ -59,7 +60,7 @@ def test_live_touches_nothing_and_ready_tells_why_not(own, monkeypatch):
             assert (refused.status_code, refused.json()["status"]) == (503, "the database does not answer")
             assert MARKER not in refused.text
         with monkeypatch.context() as patch:
-            patch.setattr(service, "_all_restored", False)
+            patch.setattr(service.housekeeping, "all_restored", False)
             refused = http.get("/health/ready")
             assert (refused.status_code, refused.json()["status"]) == (503, "restoring")
         with monkeypatch.context() as patch:
@@ -167,7 +168,7 @@ def test_requests_beyond_capacity_are_counted(sqlite_url, tmp_path):
 
 def test_the_log_has_the_ids_of_the_answers(tmp_path):
     """A real process: each line of its log is JSON, with the id that the answer and its header carry."""
-    server = Process(None, tmp_path, {"ASKNEXT_LOG_LEVEL": "DEBUG"}).start()
+    server = Server(None, tmp_path, {"ASKNEXT_LOG_LEVEL": "DEBUG"}).start()
     try:
         with client(server.address) as http:
             answers = [

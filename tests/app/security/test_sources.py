@@ -11,7 +11,8 @@ RUNNING = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "she
 CALLS = {"eval", "exec", "compile", "__import__", "read_pickle", "to_pickle"}
 FETCHING = {"httpx", "requests", "aiohttp", "urllib", "urllib3", "http", "ftplib", "smtplib", "telnetlib", "socket"}
 # What the service and its own workers tell each other, as Dask does: nothing that a user sends or a file holds.
-TELLING_WORKERS = {ROOT / "app/cluster/connection.py": {"cloudpickle"}, ROOT / "app/cluster/work.py": {"pickle"}}
+TELLING_WORKERS = {ROOT / "app/cluster/cluster.py": {"cloudpickle"}, ROOT / "app/cluster/work.py": {"pickle"}}
+OPENING = {"read", "write", "part", "connect", "begin"}
 THE_ONE_THAT_FETCHES = "app/label_studio/remote.py"  # from the address of a link, and from nowhere else
 SERVING = ("app/api", "app/label_studio", "app/services", "app/db", "core")  # the command line may talk to a server
 
@@ -70,6 +71,12 @@ def test_what_serves_cannot_fetch():
         name = str(path.relative_to(ROOT))
         if name.startswith(SERVING) and name != THE_ONE_THAT_FETCHES:
             assert not FETCHING & set(imported(path)), path
+
+
+def test_routes_open_no_connections():
+    for path in (ROOT / "app/api").rglob("*.py"):
+        opened = {ast.unparse(call.func) for call in calls(path) if name_of(call) in OPENING}
+        assert not any("database" in name or "connection" in name for name in opened), path
 
 
 def test_the_rules_find_what_they_look_for(tmp_path):

@@ -4,10 +4,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from core import GPHIKClassifier, GPHIKForestClassifier
-from core.evidence import DualCriterion
-from core.forest import RowStore, Tree, grow, tree_rule, tune_shared, tuning
-from core.posterior import probit
+from core.forest import TableRows, Tree, grow, tree_rule, tune_shared, tuning
+from core.probabilities import probit
 from core.queries import STRATEGIES, pick
+from core.tables import Reader
+from core.tuning import DualCriterion
 from tests.core.data import size, word_counts
 from tests.reference.dense import hik, targets
 
@@ -35,8 +36,8 @@ KERNELS = {
 
 def by_hand(model, kernel, query, noise=0.05):
     """Means, variances, probabilities, tree by tree and row by row, from dense matrices."""
-    f, x = model.forest_, np.asarray(model.forest_.store.table)
-    labels, m = f.store.labels, len(model.classes_)
+    f, x = model.forest_, np.asarray(model.forest_.rows.take())
+    labels, m = f.labels, len(model.classes_)
     mean, spread, p = (np.zeros((len(f.trees), len(query), k)) for k in (m, 1, m))
     for t, tree in enumerate(f.trees):
         own, places = tree.route(x), tree.route(query)
@@ -45,7 +46,7 @@ def by_hand(model, kernel, query, noise=0.05):
             pure = len(np.unique(labels[rows])) == 1
             Y = targets(labels[rows], m)
             if pure:
-                rows = rows[: f.theory.leaf_size]
+                rows = rows[: f.settings.leaf_size]
             K = kernel(x[rows], x[rows]) + noise * np.eye(len(rows))
             k = kernel(x[rows], query[i : i + 1])
             mean[t, i] = Y[0] if pure else (k.T @ np.linalg.solve(K, Y))[0]
@@ -92,7 +93,7 @@ def test_labels_are_routed_and_every_change_is_exact(kernel):
     model.predict_proba(query)
     for i in range(N - 20, N):
         model.partial_fit(x[i : i + 1], y[i : i + 1])
-    assert len(model.forest_.store) == N
+    assert len(model.forest_.rows) == N
     agrees(model, kernel, query)
     model.partial_fit(x[:2] * 0.9, ["east", "west"], classes=["up"])
     assert model.classes_.tolist() == ["east", "north", "south", "up", "west"]
@@ -100,7 +101,7 @@ def test_labels_are_routed_and_every_change_is_exact(kernel):
     model.relabel([0, 7], ["north", "centre"])
     agrees(model, kernel, query)
     model.forget([0, 3, N + 1])
-    assert len(model.forest_.store) == N - 1
+    assert len(model.forest_.rows) == N - 1
     agrees(model, kernel, query)
 
 
@@ -126,15 +127,16 @@ def test_many_rows_at_once_are_split_before_they_are_solved():
     sizes = [len(leaf.members) for leaf in model.forest_.leaves[0].values() if leaf.pure is None]
     assert len(sizes) > 5
     assert max(sizes) <= L
-    assert sum(leaf.model is not None for leaf in model.forest_.leaves[0].values()) == 0
+    assert len(model.forest_.models) == 0
 
 
 def test_equal_rows_that_no_tree_can_split():
     x = np.repeat([[0.2, 0.2, 0.2], [0.9, 0.1, 0.4]], [100, 5], axis=0)
     y = NAMES[np.arange(105) % 3]
     model = forest(leaf_size=10).fit(x, y)
-    leaf = max(model.forest_.leaves[0].values(), key=lambda leaf: len(leaf.members))
-    assert (len(leaf.members), len(leaf.model.labels)) == (100, 3)
+    node, leaf = max(model.forest_.leaves[0].items(), key=lambda leaf: len(leaf[1].members))
+    known = model.forest_.models.get((0, node))
+    assert (len(leaf.members), len(known.rows), len(known.regression.labels)) == (100, 100, 3)
     agrees(model, "rbf", x[[0, 104]] + 0.05)
     for _ in range(3):
         model.partial_fit(x[:40], y[:40])  # outgrows 2 L, and stays one leaf
@@ -153,12 +155,23 @@ def test_a_pure_leaf_that_grows_knows_so_many_labels_only():
     assert [len(leaf.members) for leaf in model.forest_.leaves[0].values()] == [15, 15]
 
 
+def test_rows_of_one_class_are_one_leaf_that_knows_so_many_of_them():
+    x, y = swirl()
+    model = forest(leaf_size=10, n_trees=2).fit(x, np.full(N, "west"))
+    assert [len(known.rows) for _, known in model.forest_.models.items()] == [20, 20]
+    some = GPHIKClassifier("rbf", gamma=4.0, noise=0.05).fit(x[:20], np.full(20, "west"))
+    assert np.allclose(model.means(x), some.means(x))
+    assert np.allclose(model.predict_variance(x), some.predict_variance(x))
+    model.partial_fit(x * 0.9, y)
+    assert all(len(leaves) > 1 for leaves in model.forest_.leaves)
+    agrees(model, "rbf", swirl(9, seed=5)[0])
+
+
 def test_factors_that_memory_does_not_hold_are_made_again():
     x, y = swirl()
     query = swirl(20, seed=5)[0]
     large, small = forest().fit(x, y), forest(max_memory=1.0).fit(x, y)
-    held = [leaf.model is not None for leaves in small.forest_.leaves for leaf in leaves.values()]
-    assert sum(held) == 1
+    assert len(small.forest_.models) == 1
     assert np.allclose(small.means(query), large.means(query))
     assert np.allclose(small.predict_variance(query), large.predict_variance(query))
     small.partial_fit(x[:5] * 0.9, y[:5])
@@ -169,8 +182,7 @@ def test_memory_holds_as_many_factors_as_fit():
     x, y = swirl()
 
     def sizes(model):
-        leaves = [leaf for leaves in model.forest_.leaves for leaf in leaves.values()]
-        return [8.0 * (len(leaf.members) + 32) ** 2 for leaf in leaves if leaf.pure is None and leaf.model is not None]
+        return [8.0 * (len(known.rows) + 32) ** 2 for _, known in model.forest_.models.items()]
 
     everything = sizes(forest().fit(x, y))
     room = sum(everything) / 2
@@ -180,8 +192,9 @@ def test_memory_holds_as_many_factors_as_fit():
 
 def test_leaves_without_a_factor_keep_what_the_mean_needs():
     x, y = swirl()
-    leaves = [leaf for leaves in forest(max_memory=1.0).fit(x, y).forest_.leaves for leaf in leaves.values()]
-    dropped = [leaf for leaf in leaves if leaf.pure is None and leaf.model is None]
+    f = forest(max_memory=1.0).fit(x, y).forest_
+    leaves = {(t, node): leaf for t, leaves in enumerate(f.leaves) for node, leaf in leaves.items()}
+    dropped = [leaf for place, leaf in leaves.items() if leaf.pure is None and place not in f.models]
     assert len(dropped) > 3
     assert all(len(leaf.weights) == len(leaf.members) for leaf in dropped)
     equal = np.repeat(np.eye(3)[:2], 30, axis=0)  # one model row stands for many
@@ -190,13 +203,13 @@ def test_leaves_without_a_factor_keep_what_the_mean_needs():
 
 
 def test_rows_that_come_one_by_one_are_seldom_copied():
-    store = RowStore(np.zeros((1, 2)), np.zeros(1, dtype=int))
+    store = TableRows(np.zeros((1, 2)), Reader(histograms=False, complement=None), None)
     buffers = {id(store._table): store._table}
     for i in range(1, 200):
-        store.append(np.full((1, 2), float(i)), np.array([i]))
+        store.append(np.full((1, 2), float(i)))
         buffers[id(store._table)] = store._table
     assert len(buffers) < 12
-    assert np.array_equal(store.table[:, 1], np.arange(200.0))
+    assert np.array_equal(store.take()[:, 1], np.arange(200.0))
 
 
 def test_sparse_rows():
@@ -265,11 +278,11 @@ def test_leave_one_out_inside_the_leaves():
     x, y = swirl()
     model = forest(gamma=0.01, noise=1.0).fit(x, y)
     before = model.score(*swirl(seed=9))
-    found = tune_shared(model.forest_)
+    found = tune_shared(model.forest_, model._settings)
     model.tune()
     assert model.tuned_.value == found.value
     assert model.tuned_.evaluations > 3
-    assert model.forest_.theory.kernel.gamma > 0.1
+    assert model.forest_.settings.kernel.gamma > 0.1
     assert model.score(*swirl(seed=9)) > before
     own = forest(tune="loo", own=True).fit(x, y)
     leaves = [leaf for leaves in own.forest_.leaves for leaf in leaves.values()]
@@ -282,8 +295,8 @@ def test_leave_one_out_inside_the_leaves():
 def test_a_search_in_the_leaves_tells_their_error_and_calibrates(monkeypatch):
     x, y = swirl()
     model = forest(n_trees=2, leaf_size=N // 2)
-    found = tune_shared(model.fit(x, y).forest_)
-    leaves = list(tuning._impure_leaves(model.forest_, 0))
+    found = tune_shared(model.fit(x, y).forest_, model._settings)
+    leaves = list(tuning.impure_leaves(model.forest_))
     rows = np.array([len(leaf.factors) for leaf in leaves])
     ends = [DualCriterion(*leaf, "loo")(found.kernel, found.noise) for leaf in leaves]
     assert len(set(rows)) > 1
@@ -291,7 +304,7 @@ def test_a_search_in_the_leaves_tells_their_error_and_calibrates(monkeypatch):
     assert found.value == pytest.approx(rows @ [end.value for end in ends] / rows.sum())
     assert rows @ [end.amplitude for end in ends] / rows.sum() == pytest.approx(1.0)
     monkeypatch.setattr(tuning, "SAMPLE_ROWS", 5)
-    assert tune_shared(model.forest_).rows == rows[0]  # whole leaves
+    assert tune_shared(model.forest_, model._settings).rows == rows[0]  # whole leaves
 
 
 @pytest.mark.jit
@@ -301,7 +314,7 @@ def test_validation_chooses_leaf_size_trees_and_gamma():
     chosen = min(model.candidates_, key=lambda c: c.log_loss)
     assert chosen.accuracy < max(c.accuracy for c in model.candidates_)  # the two disagree
     f = model.forest_
-    assert (chosen.rule, chosen.leaf_size, chosen.gamma) == (f.rule, f.theory.leaf_size, f.theory.kernel.gamma)
+    assert (chosen.rule, chosen.leaf_size, chosen.gamma) == (f.rule, f.settings.leaf_size, f.settings.kernel.gamma)
     assert {c.rule for c in model.candidates_} == {"extra", "random"}
     assert {c.leaf_size for c in model.candidates_} == {125, 160}  # all that four of five rows fill
     loo = forest(leaf_size="auto", tune="loo").fit(x, y)
@@ -374,4 +387,4 @@ def test_bad_rows_are_named_and_lose_nothing():
     for wrong in ([30], [1, 1], [0.5]):
         with pytest.raises(ValueError, match="different whole numbers from 0 to 29"):
             model.forget(wrong)
-    assert len(model.forest_.store) == 30
+    assert len(model.forest_.rows) == 30

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.histograms import Histograms, code_rows, raw_rows
-from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
-from core.linalg import DenseOperator, HistogramOperator, kernel_error
+from core.kernels import IntersectionKernel
+from core.linalg import HistogramOperator, kernel_error
 from tests.core.data import continuous, size, word_counts
 from tests.reference.dense import hik
 from tests.strategies import histograms
@@ -60,16 +60,6 @@ def test_dimensions_that_no_training_row_has_count_for_nothing():
         assert predictor(raw_rows(np.array([[0.0, 5.0]])), quantised=quantised)[0, 0] == pytest.approx(0.3)
 
 
-def test_levels_inserted_later_change_no_product():
-    x, more = continuous(size(60, 12), 4), continuous(size(30, 6), 4, seed=5)
-    operator = HistogramOperator(Histograms.of(x), weighted(4))
-    operator.append(raw_rows(more))
-    operator.remove(np.array([1, 5]))
-    rows = np.delete(np.vstack([x, more]), [1, 5], axis=0)
-    v = np.random.default_rng(0).normal(size=(len(rows), 2))
-    assert np.allclose(operator.product(v), twin(operator.kernel, rows, rows) @ v, atol=1e-12)
-
-
 @pytest.mark.jit
 def test_a_table_that_outgrows_sixteen_bits_gets_wider_codes():
     x, more = continuous(420, 250), continuous(40, 250, seed=5)
@@ -101,34 +91,6 @@ def test_columns_of_many_rows_and_of_each_level_alone():
     assert np.allclose(sums, K, atol=1e-12)
 
 
-def test_a_predictor_stays_what_it_was_when_the_operator_changes():
-    x = continuous(size(60, 12), 4)
-    dense = DenseOperator(x, RBFKernel(np.ones(1), np.zeros(4, dtype=int), 0.0))
-    coded = HistogramOperator(Histograms.of(x), weighted(4))
-    for operator, query in ((dense, x[:5]), (coded, raw_rows(x[:5]))):
-        predictor = operator.predictor(np.ones((len(x), 2)))
-        before = predictor(query)
-        operator.append(query)
-        operator.remove(np.array([0, 3]))
-        assert np.array_equal(predictor(query), before)
-
-
-@pytest.mark.parametrize("kernel", [RBFKernel, LinearKernel])
-def test_dense_operator(kernel):
-    rng = np.random.default_rng(0)
-    x, more = rng.normal(size=(9, 3)), rng.normal(size=(4, 3))
-    operator = DenseOperator(x, kernel(np.ones(1), np.zeros(3, dtype=int), 0.5))
-    for row in more:
-        operator.append(row[None])
-    operator.remove(np.array([2]))
-    rows = np.delete(np.vstack([x, more]), 2, axis=0)
-    K = operator.kernel.cross(rows, rows)
-    v = rng.normal(size=(len(rows), 2))
-    assert np.allclose(operator.product(v), K @ v)
-    assert np.allclose(operator.cross(more), operator.kernel.cross(rows, more))
-    assert np.allclose(operator.own(np.array([0, 1])), rows[:2])
-
-
 @pytest.mark.jit
 def test_products_of_many_rows_do_not_depend_on_the_number_of_threads(monkeypatch):
     import core._parallel
@@ -140,7 +102,7 @@ def test_products_of_many_rows_do_not_depend_on_the_number_of_threads(monkeypatc
     for threads in (1, 2, 3):
         monkeypatch.setattr(core._parallel, "threads", lambda threads=threads: threads)
         features = operator.features()
-        products = operator.product(v), operator.cross(operator.own(np.arange(100)))
+        products = operator.product(v), operator.cross(operator.training_rows(np.arange(100)))
         table = np.asfortranarray(np.random.default_rng(1).normal(size=(features.size, features.size)))
         counts = features.counts(np.ones(len(x)))
         results.append((*products, counts, features.sums(v), features.pair_sums(table)))

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import pdist
 
-from core.evidence import DualCriterion, in_units
 from core.histograms import Histograms
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
 from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Units
+from core.tuning import DualCriterion, in_units
 from tests.core.data import continuous
 from tests.reference.dense import targets
 
@@ -34,7 +34,7 @@ OPERATORS = {
 
 def size(operators, kernel):
     """The mean of k(x, x) without bias over the rows of all."""
-    own = [op.with_kernel(kernel).diagonal(op.own(np.arange(len(op)))) for op in operators]
+    own = [op.with_kernel(kernel).diagonal(op.training_rows(np.arange(len(op)))) for op in operators]
     return np.concatenate(own).mean() - kernel.bias
 
 
@@ -57,7 +57,7 @@ def test_a_kernel_in_units_is_the_true_one_but_for_a_factor(operator):
     assert size([operator()], true) == pytest.approx(1.0)
     factor = noise / plain_noise
     assert factor == pytest.approx(size([operator()], kernel))
-    rows = operator().own(np.arange(12))
+    rows = operator().training_rows(np.arange(12))
     back = operator().with_kernel(true.scaled(factor)).cross(rows)
     assert np.allclose(back, operator().with_kernel(kernel).cross(rows), rtol=1e-12)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from core.histograms import Histograms, code_rows, raw_rows
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
-from core.posterior import POSTERIORS, Size, pairs
+from core.posterior import POSTERIORS, pairs
+from core.rows import Size
 from tests.core.data import continuous, size, word_counts
 from tests.reference.dense import DenseGP, hik, targets
 from tests.strategies import labelled
@@ -142,7 +143,7 @@ class PosteriorContract:
         # The other rows bring levels between those that are there, and one row is empty.
         x, y = np.vstack([x, 0.7 * x, np.zeros((1, x.shape[1]))]), np.concatenate([y, y, y[:1]])
         posterior.add(raw_rows(x[1:]), targets(y[1:], m), np.full(len(x) - 1, 0.1))
-        rows = posterior.operator.own(np.arange(len(x)))
+        rows = posterior.operator.training_rows(np.arange(len(x)))
         posterior.remove(np.arange(min(removed, len(x))))
         self.check_pairs(posterior, rows, x, x[removed:])
         posterior.remove(np.arange(len(posterior.operator)))

@@ -6,7 +6,7 @@ from core.histograms import Complement, Histograms, raw_rows
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator
 from core.posterior import POSTERIORS, pairs
-from core.posterior.base import Size
+from core.rows import Size
 from tests.core.data import continuous, size
 from tests.reference.dense import targets
 
@@ -16,7 +16,7 @@ PAY = {"dual": pairs.pay_in_dual, "levels": pairs.pay_in_level_space}
 def build(name, x, n):
     """A pool, coded, and the posterior of its first n rows."""
     operator = HistogramOperator(Histograms.of(x, 6), IntersectionKernel(np.ones(1), np.zeros(x.shape[1], int), 0.5))
-    pool = operator.own(np.arange(x.shape[0]))
+    pool = operator.training_rows(np.arange(x.shape[0]))
     operator.remove(np.arange(n, x.shape[0]))
     return POSTERIORS[name](operator, targets(np.arange(n) % 2, 2), np.full(n, 0.1)), pool
 

@@ -5,10 +5,11 @@ import pytest
 
 from core import Labelling, OnlineLearner, Settings
 from core.histograms import Chunked
-from core.posterior import DualPosterior, LevelPosterior, Size
-from core.posterior.parts import whole
-from core.projection import plane_map
+from core.insight.pool_map import plane_map
+from core.posterior import DualPosterior, LevelPosterior
+from core.posterior.parts import concatenate_parts
 from core.queries import STRATEGIES
+from core.rows import Size
 from tests.core.cut import CutEngine
 from tests.core.data import size, word_counts
 
@@ -60,7 +61,7 @@ def test_the_same_bits(rows, settings):
     assert np.array_equal(there.uncertainty, here.uncertainty)
     assert np.array_equal(there.left_out.means, here.left_out.means)
     assert there.advice() == here.advice()
-    assert there.record.foretold == here.record.foretold
+    assert there.record.outcomes == here.record.outcomes
     assert parts.residual() == whole.residual() < 1e-6
     assert parts.is_finite()
     assert np.array_equal(plane_map(parts.pool_kernel(), 20, 30), plane_map(whole.pool_kernel(), 20, 30))
@@ -85,7 +86,7 @@ def test_values_that_cannot_be_used_are_found_wherever_they_are():
 
 def test_what_is_found_in_parts_becomes_one():
     one = np.arange(3)
-    assert whole([one]) is one
-    assert whole([one, one + 3]).tolist() == [0, 1, 2, 3, 4, 5]
+    assert concatenate_parts([one]) is one
+    assert concatenate_parts([one, one + 3]).tolist() == [0, 1, 2, 3, 4, 5]
     assert Size.total([Size(2, 7, coded=True), Size(3, 0, coded=False)]) == Size(5, 7, coded=False)
     assert Size.total([Size(2, 7, coded=True)] * 2) == Size(4, 14, coded=True)

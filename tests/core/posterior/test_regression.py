@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from core import OnlineLearner, Settings
-from core.forest import LabelledForest
 from core.histograms import Histograms, raw_rows
 from core.kernels import IntersectionKernel, RBFKernel
 from core.linalg import DenseOperator, HistogramOperator
-from core.posterior import POSTERIORS, LabelRegression, Size, choose, costs
-from core.posterior.base import NO_ROWS
+from core.models.forest import ForestPool
+from core.posterior import POSTERIORS, LabelRegression, choose, costs
+from core.rows import NO_ROWS, Size
 from tests.core.data import size, word_counts
 from tests.reference.dense import DenseGP, hik, targets
 
@@ -108,14 +108,14 @@ def test_a_pool_never_gets_a_posterior_that_solves_for_each_of_its_rows():
         learner.label_many({i: "ab"[y[i]] for i in range(20, 60)})  # twice as many: it is chosen again
         restored = OnlineLearner.restore(Settings(levels=None, max_memory=1.0, **settings), learner.state())
         for one in (learner, restored):
-            assert {model.name for model in regressions(one._labelled)} == {"dual"}
-            assert {model.pool.rows for model in regressions(one._labelled)} == {60}
+            assert {model.name for model in regressions(one._model)} == {"dual"}
+            assert {model.pool.rows for model in regressions(one._model)} == {60}
 
 
 def regressions(labelled):
     """The label regressions behind a labelled pool."""
-    if isinstance(labelled, LabelledForest):
-        return [tree.model(0) for tree in labelled.trees]  # one leaf
+    if isinstance(labelled, ForestPool):
+        return [labelled.forest.model(0, 0).regression]  # one leaf
     return [getattr(labelled, "spread", labelled).model]
 
 

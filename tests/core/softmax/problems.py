@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from core.classes import ClassTree
 from core.histograms import Histograms, raw_rows
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
 from core.linalg import DenseOperator, HistogramOperator, LinearOperator, StoredOperator
-from core.softmax import ClassTree, Prior
+from core.softmax import Prior
 from tests.core.data import either_form, size, word_counts
 from tests.reference.softmax import joint_kernel
 
@@ -42,7 +43,7 @@ def prior(tree, kernel, *, own=False, noise=0.0, variance=8.0):
 
 def dense(op, prior):
     """The joint kernel matrix, nC x nC."""
-    rows = op.own(np.arange(len(op)))
+    rows = op.training_rows(np.arange(len(op)))
     matrices = [op.with_kernel(kernel).cross(rows) for kernel in prior.kernels]
     by_node = [v * matrices[k] for v, k in zip(prior.variances, prior.kernel_of, strict=True)]
     return joint_kernel(by_node, prior.tree.paths.toarray(), prior.intercept, prior.noise)

@@ -20,9 +20,9 @@ def test_the_criterion_is_the_likelihood_of_what_was_left_out():
     value, _ = criterion(parameters, gradient=False)
     total = 0.0
     for k in range(3):
-        out = criterion._left_out[:, k] > 0.0
+        out = criterion._held_out[:, k] > 0.0
         model = SoftmaxRegression(op.only(np.flatnonzero(~out)), y[~out], parameters, tolerance=1e-11)
-        p = model.probabilities(op.own(np.flatnonzero(out)))
+        p = model.probabilities(op.training_rows(np.flatnonzero(out)))
         total -= np.log(p[np.arange(out.sum()), y[out]]).sum()
     assert value == pytest.approx(total / N, rel=1e-8)
 
@@ -56,10 +56,10 @@ def test_rows_count_in_the_criterion_as_often_as_they_stand_there():
     value, by = criterion(parameters)
     total = 0.0
     for k in range(3):
-        out = criterion._left_out[:, k] > 0.0
+        out = criterion._held_out[:, k] > 0.0
         learnt = np.flatnonzero(~out & (counts > 0.0))
         model = SoftmaxRegression(op.only(learnt), y[learnt], parameters, counts=counts[learnt], tolerance=1e-11)
-        p = model.probabilities(op.own(np.flatnonzero(out)))
+        p = model.probabilities(op.training_rows(np.flatnonzero(out)))
         total -= counts[out] @ np.log(p[np.arange(out.sum()), y[out]])
     assert value == pytest.approx(total / counts.sum(), rel=1e-8)
     search = Search(np.arange(3), op.kernel.names, intercept=True, noise=True)

@@ -3,17 +3,8 @@ import pytest
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from core.softmax import (
-    ClassTree,
-    CrossValidation,
-    Curvature,
-    JointKernel,
-    Prior,
-    SoftmaxRegression,
-    Subspace,
-    Targets,
-    fit,
-)
+from core.classes import ClassTree
+from core.softmax import CrossValidation, Curvature, JointKernel, Prior, SoftmaxRegression, Subspace, Targets, fit
 from tests.core.softmax.problems import KINDS, TREES, N, dense, operator, prior
 from tests.reference import softmax as reference
 
@@ -36,7 +27,7 @@ def test_products_are_those_of_the_dense_matrix(kind, tree, own):
     assert np.allclose(joint.diagonal.ravel(), np.diag(K))
     blocks = [K[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] @ v[i, 0] for i in range(N)]
     assert np.allclose(joint.own_product(v)[:, 0], blocks)
-    query = op.own(np.arange(4))
+    query = op.training_rows(np.arange(4))
     without_noise = (K @ v[:, 0].ravel()).reshape(N, 3) - 0.3 * v[:, 0]
     assert np.allclose(joint.predictor(v[:, 0])(query), without_noise[:4])
 
@@ -54,7 +45,7 @@ def test_a_fit_is_the_dense_minimum(kind, tree, own):
     assert np.allclose(model.weights, expected, atol=1e-8)
     assert np.allclose(model.solution.latents[:, 0].ravel(), K @ expected.ravel(), atol=1e-7)
     assert model.objective() == pytest.approx(reference.objective(K, targets, expected), rel=1e-9)
-    assert np.allclose(model.probabilities(op.own(np.arange(N))).sum(axis=1), 1.0)
+    assert np.allclose(model.probabilities(op.training_rows(np.arange(N))).sum(axis=1), 1.0)
 
 
 def rows_that_count():
@@ -82,7 +73,7 @@ def test_a_row_that_counts_twice_is_there_twice():
     parameters = prior(TREES["flat"], op.kernel)
     counts = 1.0 + (np.arange(N) < 5)
     twice = np.append(np.arange(N), np.arange(5))
-    query = op.own(np.arange(N))
+    query = op.training_rows(np.arange(N))
     found = SoftmaxRegression(op, y, parameters, counts=counts, tolerance=1e-10).latents(query)
     expected = SoftmaxRegression(op.only(twice), y[twice], parameters, tolerance=1e-10).latents(query)
     assert np.allclose(found, expected, atol=1e-7)
@@ -108,7 +99,7 @@ def test_newton_systems_are_solved(tree, recycled):
     assert np.allclose(ks.ravel(), K @ expected, atol=1e-7)
     if tree == "flat":  # linear in C, for small n
         expected = np.linalg.solve(np.eye(3 * N) + reference.hessian(pi) @ K, h.ravel())
-        single = parameters.variances[:, None, None] * op.cross(op.own(np.arange(N))) + parameters.intercept
+        single = parameters.variances[:, None, None] * op.cross(op.training_rows(np.arange(N))) + parameters.intercept
         assert np.allclose(reference.solve_by_classes(single, pi, h).ravel(), expected, atol=1e-8)
 
 
@@ -147,7 +138,7 @@ def test_problems_side_by_side_are_those_alone():
         alone = SoftmaxRegression(op.only(rows), y[rows], parameters, tolerance=1e-10)
         assert np.allclose(found.weights[rows, k], alone.weights, atol=1e-8)
         assert not found.weights[~held[:, k], k].any()
-        assert np.allclose(found.latents[:, k], alone.latents(op.own(np.arange(N))), atol=1e-7)
+        assert np.allclose(found.latents[:, k], alone.latents(op.training_rows(np.arange(N))), atol=1e-7)
 
 
 @pytest.mark.parametrize("tree", TREES)

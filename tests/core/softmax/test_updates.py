@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from core.classes import ClassTree
 from core.histograms import raw_rows
 from core.linalg import Units
-from core.softmax import ClassTree, JointKernel, NamedTree, Prior, SoftmaxClasses, SoftmaxRegression, Targets, fit
+from core.softmax import JointKernel, Prior, SoftmaxClasses, SoftmaxRegression, Targets, fit
 from tests.core.softmax.problems import TREES, N, operator, prior
 
 TOLERANCE = 1e-10
@@ -24,7 +25,7 @@ def assert_same_as_fresh(changed):
         changed.operator.only(rows), changed.labels, changed.prior, counts=changed.counts, tolerance=TOLERANCE
     )
     assert np.allclose(changed.weights, fresh.weights, atol=1e-7)
-    query = changed.operator.own(rows[:5])
+    query = changed.operator.training_rows(rows[:5])
     assert np.allclose(changed.latents(query), fresh.latents(query), atol=1e-6)
 
 
@@ -36,7 +37,7 @@ def as_query(kind, x):
 def test_rows_come_and_go(kind):
     found, _, _ = model(kind)
     _, x, y = operator(kind, seed=5)
-    before = found.latents(found.operator.own(np.arange(4)))
+    before = found.latents(found.operator.training_rows(np.arange(4)))
     predictor = found.predictor
     found.add(as_query(kind, x[:3]), y[:3])
     assert_same_as_fresh(found)
@@ -45,7 +46,7 @@ def test_rows_come_and_go(kind):
     found.relabel((found.labels + 1) % 3)
     assert_same_as_fresh(found)
     kept, _, _ = model(kind)
-    assert np.allclose(predictor(kept.operator.own(np.arange(4))), before)  # what was published stays
+    assert np.allclose(predictor(kept.operator.training_rows(np.arange(4))), before)  # what was published stays
 
 
 def assert_products_are_known(changed):
@@ -156,7 +157,7 @@ def test_what_fails_changes_nothing(monkeypatch):
     assert len(found.operator) == N
     assert np.array_equal(found.labels, labels)
     assert np.array_equal(found.weights, weights)
-    assert np.allclose(found.latents(found.operator.own(np.arange(N))), found.solution.latents[:, 0])
+    assert np.allclose(found.latents(found.operator.training_rows(np.arange(N))), found.solution.latents[:, 0])
 
 
 def test_labels_at_inner_nodes_by_em():
@@ -196,16 +197,6 @@ def test_the_likelihood_never_falls_in_em():
     assert (np.diff(values) <= 1e-9).all()
 
 
-def test_trees_by_name():
-    named = NamedTree.of(["robin", "tit", "car"], {"robin": "bird", "tit": "bird", "bird": None, "owl": "bird"})
-    assert named.classes.tolist() == ["car", "owl", "robin", "tit"]
-    assert named.names.tolist() == ["car", "owl", "robin", "tit", "bird"]
-    assert named.numbers(["bird", "car"]).tolist() == [4, 0]
-    assert named.tree.under(named.numbers(["bird"])).tolist() == [[False, True, True, True]]
-    with pytest.raises(ValueError, match="cycle"):
-        NamedTree.of([], {"a": "b", "b": "a"})
-
-
 def test_expected_losses_by_brute_force():
     tree = ClassTree(np.array([5, 5, 6, 6, -1, 7, 7, -1]))  # depths 3, 3, 3, 3, 1
     n = tree.n_classes
@@ -233,7 +224,7 @@ def test_classes_may_change_places_while_rows_come():
     fresh = SoftmaxRegression(op, places[y], shared)
     assert np.allclose(model.weights, fresh.weights, atol=1e-6)
     assert np.allclose(model.weights[:, places], before, atol=1e-6)
-    more = op.own(np.arange(2))
+    more = op.training_rows(np.arange(2))
     model.add(more, np.array([0, 1]), np.array([1, 2, 0]), ClassTree.flat(3))
     assert model.labels.tolist() == [*y.tolist(), 0, 1]
 
@@ -259,6 +250,6 @@ def test_a_search_begins_where_the_last_one_ended():
     last, origin = classes._starts(units, given)
     assert np.allclose(origin.variances * 9.0 * units.size(op.kernel), last.variances)
     true = units.true(last.kernels[0])
-    row = op.own(np.arange(1))
+    row = op.training_rows(np.arange(1))
     expected = classes.prior.variances[0] * op.with_kernel(classes.prior.kernels[0]).diagonal(row)
     assert np.allclose(last.variances[0] * op.with_kernel(true).diagonal(row), expected)

@@ -1,0 +1,1 @@
+"""How people label: questions and leases, answers, and requests that are sent twice."""

@@ -1,0 +1,1 @@
+"""The model of a project: trained, restored, asked for predictions and explanations, drawn as a map."""

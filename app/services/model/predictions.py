@@ -1,0 +1,94 @@
+"""Predictions: of items from the published state, of other rows by the learner itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.services.items import features
+from app.services.items.encoder import encode_few, is_raw
+from app.services.problems import Conflict, Invalid, NotFound
+from app.services.project.state import Project
+from app.services.project.view import View
+from app.services.runtime.writer import Task
+from core._types import Floats, Table
+from core.classes.nodes import Nodes
+from core.probabilities import most_probable
+
+
+@dataclass
+class PredictRows(Task):
+    """Means and variances of rows that need not be items."""
+
+    project: Project
+    table: Table
+
+    def respond(self) -> None:
+        """The predictions of the learner as it is."""
+        learner = self.project.learner
+        if learner is None or not len(learner) or not learner.classes:
+            raise Conflict("there is no model yet: it needs items and classes")
+        try:
+            mean, variance, probabilities = learner.predictive(self.table)
+        except ValueError as error:
+            raise Invalid(f"these rows cannot be predicted: {error}") from error
+        if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
+            raise Invalid("these rows cannot be predicted: their values are too large")
+        self.answer = {
+            "model_version": self.project.version,
+            "degraded": self.project.degraded is not None,
+            "predictions": predictions(learner.nodes, probabilities, mean, variance),
+        }
+
+
+def rows_as_table(project: Project, rows: Sequence[Any]) -> Table:
+    """Rows of a request as a table; raw ones are encoded."""
+    if is_raw(project, rows[0]):
+        return features.table(encode_few(project, rows), project.width or 0)
+    try:
+        return features.given_table(rows, project.width or 0)
+    except ValueError as error:
+        raise Invalid(str(error)) from error
+
+
+def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
+    """Predictions of items by their numbers, from the published state: nobody waits for anybody."""
+    model = view.model
+    if model is None or not model.classes:
+        raise Conflict("there is no model yet: it needs items and classes")
+    for place, number in enumerate(numbers):
+        if number is None or number >= len(model):
+            raise NotFound(f"entry {place}: there is no item with this key in the model")
+    rows = np.array(numbers, dtype=np.int64)
+    return {
+        "model_version": view.version,
+        "degraded": view.degraded is not None,
+        "predictions": predictions(model.nodes, model.probabilities_of(rows), *model.moments(rows)),
+    }
+
+
+def predictions(nodes: Nodes, probabilities: Floats, mean: Floats, variance: Floats) -> list[dict[str, Any]]:
+    """For each row: the best class, all probabilities and means, and the variance; and what a tree tells."""
+    classes, inner, tree = nodes.classes, nodes.names[len(nodes.classes) :], nodes.tree
+    above = tree.to_nodes(probabilities)[:, len(classes) :]
+    likeliest = most_probable(probabilities, mean).tolist()
+    return [
+        {
+            "label": classes[best],
+            "decision": classes[near],
+            "probabilities": dict(zip(classes, p, strict=True)),
+            "nodes": dict(zip(inner, q, strict=True)),
+            "mean": dict(zip(classes, m, strict=True)),
+            "variance": v,
+        }
+        for best, near, p, q, m, v in zip(
+            likeliest,
+            tree.decide(probabilities, "tree").tolist() if inner else likeliest,
+            probabilities.tolist(),
+            above.tolist(),
+            mean.tolist(),
+            variance.tolist(),
+            strict=True,
+        )
+    ]

@@ -1,0 +1,1 @@
+"""What people read of a project, from the database and the published state, in nobody's way."""

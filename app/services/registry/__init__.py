@@ -1,0 +1,1 @@
+"""The projects that are open in this process: started, looked after, stopped."""

@@ -1,0 +1,1 @@
+"""Learning curves and figures on data whose labels are known."""

@@ -1,0 +1,44 @@
+"""How a model has done so far."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from core._types import Indices, no_rows
+from core.classes import ClassTree
+
+COMPARE_EVERY = 20  # labels between which predictions are compared
+
+
+@dataclass(frozen=True, eq=False)
+class TrackRecord:
+    """How the model has done: whether it predicted items drawn at random, and what it predicted some labels ago."""
+
+    outcomes: Mapping[int, int] = field(default_factory=dict)  # item: 1 if its class was predicted right, else 0
+    guesses: Indices = field(default_factory=no_rows)  # predicted class of each item, 20 to 40 labels ago
+    later_guesses: Indices = field(default_factory=no_rows)  # and less long ago
+
+    def before_labels(
+        self,
+        numbers: Mapping[int, int],
+        predicted: Callable[[Indices | None], Indices] | None,
+        n_labels: int,
+        drawn: Collection[int],
+        tree: ClassTree,
+    ) -> "TrackRecord":
+        """Items are about to get their first labels: which classes are predicted (None while there is no telling)?
+
+        A label at an inner node was predicted by any class under it.
+        """
+        record = self
+        if (n_labels - 1) // COMPARE_EVERY < (n_labels + len(numbers) - 1) // COMPARE_EVERY:
+            guesses = no_rows() if predicted is None else predicted(None)
+            record = replace(record, guesses=self.later_guesses, later_guesses=guesses)
+        asked = {item: number for item, number in numbers.items() if item in drawn}
+        if predicted is not None and asked:
+            items, labels = (np.array(list(part), dtype=np.int64) for part in (asked, asked.values()))
+            right = tree.covers(labels, predicted(items))
+            outcomes = dict(zip(asked, right.astype(int).tolist(), strict=True))
+            record = replace(record, outcomes={**outcomes, **self.outcomes})
+        return record

@@ -1,0 +1,81 @@
+"""What a training chooses before it fits: the kernel and the model, by what is labelled."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from core._types import Indices, Table
+from core.classes import Nodes
+from core.factory import make_operator, make_reader
+from core.learner.record import Labelling
+from core.models.parameters import Parameters
+from core.models.registry import with_kernel
+from core.selection.kernel import Choice, choose_kernel, first_kernel
+from core.selection.model import ModelChoice, choose_model, least_labels
+from core.settings import Settings
+from core.tables import Reader
+
+LEAST_CHOICE = 10  # labels to choose a kernel by
+MILD_VARIANCE = 10.0  # of class functions under the softmax likelihood
+
+
+def choose(
+    settings: Settings, x: Table, labelling: Labelling, on_step: Callable[[], object]
+) -> tuple[Parameters, Choice | None, ModelChoice | None]:
+    """Parameters with kernel and model chosen again, where the settings leave that and labels have doubled since."""
+    parameters, choice, model_choice = labelling.parameters, None, None
+    if "auto" not in (settings.kernel, settings.model):
+        return parameters, None, None
+    nodes = Nodes(labelling.classes, labelling.parents)
+    number = {name: number for number, name in enumerate(nodes.classes)}  # label regression knows no tree
+    labels = {item: number[name] for item, name in labelling.labels.items() if name in number}
+    known = x, list(labels), np.array(list(labels.values()), dtype=np.int64), len(number)
+    if settings.kernel == "auto":
+        parameters, choice = _choose_kernel(settings, parameters, *known)
+        on_step()
+    if settings.model == "auto":
+        parameters, model_choice = _choose_model(settings, parameters, *known, on_step)
+    return parameters, choice, model_choice
+
+
+def _choose_kernel(
+    settings: Settings, parameters: Parameters, x: Table, items: list[int], labels: Indices, n_classes: int
+) -> tuple[Parameters, Choice | None]:
+    """The kernel by the labelled items of x, if there are enough of them and twice as many as the last time."""
+    if len(np.unique(labels)) < 2 or len(labels) < max(LEAST_CHOICE, 2 * parameters.decided_at):
+        return parameters, None
+    known = Reader(histograms=False, complement=None).check(x[items])
+    choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0])
+    noise = choice.noise if settings.likelihood == "gaussian" else _mild_noise(choice, known)
+    theta = (*map(float, choice.kernel.theta), noise)
+    same = parameters if choice.name == parameters.kernel else replace(parameters, trees=(), grown_at=0)
+    return replace(same, kernel=choice.name, decided_at=len(labels), theta=theta), choice
+
+
+def _choose_model(
+    settings: Settings,
+    parameters: Parameters,
+    x: Table,
+    items: list[int],
+    labels: Indices,
+    n_classes: int,
+    on_step: Callable[[], object],
+) -> tuple[Parameters, ModelChoice | None]:
+    """The model by the labelled items of x, if there are enough of them and twice as many as the last time."""
+    if len(np.unique(labels)) < 2 or len(labels) < max(least_labels(settings), 2 * parameters.compared_at):
+        return parameters, None
+    kernel = parameters.kernel or (first_kernel(settings, x) if settings.kernel == "auto" else None)
+    known = Reader(histograms=False, complement=None).check(x[items])
+    choice = choose_model(with_kernel(settings, kernel), known, labels, n_classes, parameters.model, on_step)
+    if choice.name != parameters.model:
+        parameters = replace(parameters, trees=(), grown_at=0)
+    return replace(parameters, model=choice.name, compared_at=len(labels)), choice
+
+
+def _mild_noise(choice: Choice, x: Table) -> float:
+    """Where the search for that of the softmax likelihood begins: the noise of regression says nothing of it."""
+    operator = make_operator(choice.settings, x, make_reader(choice.settings, x))
+    operator = operator.with_kernel(choice.kernel)
+    swing = float(operator.diagonal(operator.training_rows(np.arange(len(operator)))).mean())
+    return swing / MILD_VARIANCE

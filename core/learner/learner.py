@@ -1,0 +1,487 @@
+"""OnlineLearner, the entry point of core for the service: items in, labels in, the next question out."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core._types import Floats, Indices, no_rows
+from core.checks import check_number, check_numbers, check_whole
+from core.classes import Nodes, checked_name
+from core.drafts import Drafted, all_or_nothing, read_only
+from core.histograms import Allocate, Engine
+from core.insight.explanations import Contributions, contributions
+from core.insight.pool_map import PoolKernel
+from core.insight.stopping import Advice
+from core.insight.track_record import TrackRecord
+from core.learner.build import choose
+from core.learner.record import Labelling
+from core.learner.view import Published
+from core.models.base import PoolModel
+from core.models.parameters import Parameters
+from core.models.registry import ModelInUse
+from core.posterior import LocalParts
+from core.posterior.parts import total
+from core.queries import Ask, Pick
+from core.queries.ask import ask
+from core.selection.kernel import Choice
+from core.selection.model import ModelChoice
+from core.settings import Settings
+from core.tables import as_table
+
+SAMPLE = 16  # items looked at to see whether means have drifted
+
+
+class OnlineLearner(Drafted):
+    """An exact posterior over a pool of items that learns from each label at once.
+
+    Items are numbered in the order they come. Classes are any strings, in the order they are first named. After every
+    change, `mean` and `variance` of all items are those of a fresh fit. `parameters` are those of an earlier training.
+    `allocate(size, type)` makes the arrays of coded items: with mapped files a pool may be larger than memory. With an
+    `engine`, first items that are read in chunks stay on its workers, on a cluster, if the model may be in parts.
+
+    With likelihood="softmax" means are fitted again after each label (a warm start, relative gradient 1e-6), and
+    `parents` may make a tree of the classes: an item belongs to a leaf class, a label may also name an inner one.
+
+    >>> learner = OnlineLearner(Settings(noise=0.1), classes=["cat", "dog"])
+    >>> learner.add_items(np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]]))
+    >>> learner.label(0, "cat"), learner.label(3, "dog")
+    (None, None)
+    >>> learner.query(1)[0].row in (1, 2), learner.publish().probabilities[1].argmax()
+    (True, np.int64(0))
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        classes: Sequence[str] = (),
+        parameters: Parameters | None = None,
+        allocate: Allocate = np.empty,
+        *,
+        parents: Mapping[str, str] | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.settings.check()
+        if self.settings.tree is not None:
+            raise ValueError("the tree of an online learner comes with its classes: give parents, not the setting tree")
+        self.nodes = self._checked(Nodes(tuple(classes), dict(parents or {})))
+        self.version = 0
+        self._parameters = parameters or Parameters()  # to begin with
+        self._allocate = allocate
+        self._engine = engine
+        self._choice: Choice | None = None  # with kernel="auto", how the kernel was chosen
+        self._model_choice: ModelChoice | None = None  # with model="auto", how the model was
+        self._record = TrackRecord()
+        self._in_use: ModelInUse | None = None  # until there are items
+
+    def draft(self) -> Self:
+        """A twin (see core.drafts)."""
+        twin = super().draft()
+        twin._in_use = None if self._in_use is None else self._in_use.draft()
+        return twin
+
+    def __len__(self) -> int:
+        return len(self._model) if self._in_use else 0
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the leaf classes, M."""
+        return list(self.nodes.classes)
+
+    @property
+    def labels(self) -> Indices:
+        """The number of each item's label in `nodes`, -1 without one."""
+        return self._model.labels if self._in_use else no_rows()
+
+    @property
+    def n_seen(self) -> int:
+        """How many classes have labels."""
+        return len(np.unique(self._model.numbers))
+
+    @property
+    def mean(self) -> Floats:
+        """Posterior means, items x M; to be read only."""
+        return read_only(self._model.mean)
+
+    @property
+    def variance(self) -> Floats:
+        """Posterior variances of the latent functions, items; to be read only."""
+        return read_only(self._model.variance)
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise on a target."""
+        return self._model.noise
+
+    def check_items(self, x: Any) -> None:
+        """Raise a ValueError if these rows could not be added."""
+        query = self._fitted.read(as_table(x))
+        self._model.operator.check(query)
+
+    def label_of(self, item: int) -> tuple[str, float] | None:
+        """Class name and doubt (noise factor) of an item; None without a label."""
+        self._check_item(item)
+        if item not in self._model.learnt:
+            return None
+        index, labelled = self._model.learnt.index(item), self._model
+        return self.nodes.names[labelled.numbers[index]], float(labelled.factors[index])
+
+    def residual(self) -> float:
+        """How exact the model is: |(K + N) alpha - Y| / |Y|, or how far means of items are off, if that is more.
+
+        Under the softmax likelihood it is the gradient at which the fit ended, relative to the one it began with.
+        """
+        items = np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))
+        drift = np.abs(self.moments_of(items)[0] - self._model.means(self._model.rows(items)))
+        return max(self._model.residual(), float(drift.max(initial=0.0)))
+
+    def query(
+        self,
+        count: int = 1,
+        strategy: str = "unc",
+        *,
+        seed: int = 0,
+        explore: float = 0.0,
+        pending: Indices | None = None,
+        among: Indices | None = None,
+    ) -> list[Pick]:
+        """The unlabelled items to ask about next; `pending` ones were asked before and are not answered yet.
+
+        Returns at most `count` picks, best first; the same state and seed give the same picks. `explore` is the share
+        of picks that are drawn at random, and `among` restricts the choice to these items. Until two classes have
+        labels, items are chosen to stand for the pool (herding).
+        """
+        Ask(strategy, count, seed, explore)  # checks the arguments, also while there are no items
+        if self._in_use is None:
+            return []
+        return ask(self._model, count, strategy, seed=seed, explore=explore, pending=pending, among=among)
+
+    def moments(self, x: Any) -> tuple[Floats, Floats]:
+        """Posterior means (rows x M) and variances (rows) of rows that need not be items."""
+        query = self._fitted.read(as_table(x))
+        return self._model.moments(query)
+
+    def moments_of(self, items: Indices) -> tuple[Floats, Floats]:
+        """Posterior means (items x M) and variances of some items."""
+        some = self._model.parts.take(check_numbers("items", items, len(self)))
+        return some.mean, some.variance
+
+    def predicted(self, items: Indices | None = None) -> Indices:
+        """The most probable class of some items, or of all."""
+        if items is not None:
+            items = check_numbers("items", items, len(self))
+        return self._model.answers.predicted(items)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the pool is in this process."""
+        return isinstance(self._model.parts, LocalParts)
+
+    def is_finite(self) -> bool:
+        """Whether all means and variances are finite: features of 1e150 can be read, but their products overflow."""
+        return bool(np.isfinite(sum(self._model.parts.collect(total))))
+
+    def predictive(self, x: Any) -> tuple[Floats, Floats, Floats]:
+        """Means, variances and class probabilities (rows x M) of rows that need not be items."""
+        return self._model.predictive(self._fitted.read(as_table(x)))
+
+    def predict(self, x: Any) -> Indices:
+        """Class numbers of rows that need not be items."""
+        return self._model.predict(self._fitted.read(as_table(x)))
+
+    def one_class(self) -> tuple[Floats, Floats]:
+        """How much each item is like the labelled ones of a single class: by mean, and by (negative) variance.
+
+        With labels of one class only, these are the one-class scores of Freytag2012, section 6.3; larger is more alike.
+        """
+        seen = np.unique(self._model.numbers)
+        if len(seen) != 1 or seen[0] >= len(self.classes):
+            raise ValueError(f"one-class scores need labels of exactly one class; there are {len(seen)}")
+        return self.mean[:, seen[0]], -self.variance
+
+    def advice(self) -> list[Advice]:
+        """Whether to go on or stop, from four sides."""
+        return self.publish().advice()
+
+    def contributions(self, item: int) -> Contributions | None:
+        """What each column adds to the means of an item; None for kernels that are not additive over columns."""
+        self._check_item(item)
+        row = self._model.rows(np.array([item]))
+        return contributions(self._model.predictor, row, self._fitted.width)
+
+    def pool_kernel(self) -> PoolKernel:
+        """Kernel and items as they are now, for use in another thread."""
+        return PoolKernel(self._model.operator.only(no_rows()), self._model.parts)
+
+    def labelling(self) -> Labelling:
+        """All that is learnt, apart from the items."""
+        labelled, learnt = self._model, self._model.learnt
+        return Labelling(
+            self.nodes.given,
+            {item: self.nodes.names[number] for item, number in zip(learnt, labelled.numbers, strict=True)},
+            dict(zip(learnt, labelled.factors.tolist(), strict=True)),
+            self._fitted.parameters,
+            self._record,
+            self.version,
+            dict(self.nodes.parents),
+        )
+
+    def publish(self) -> Published:
+        """The state as it is now; later changes do not touch it."""
+        now = copy(self)  # a change swaps all attributes in one step: a shallow copy has those of one version
+        in_use, model = now._fitted, now._model
+        return Published(
+            now.version,
+            now.nodes,
+            now.settings.likelihood,
+            model.parts,
+            model.answers,
+            model.noise,
+            model.noises,
+            model.labels,
+            now._record,
+            in_use.kernel or now.settings.kernel,
+            model.solver,
+            model.rounds,
+            model.hyperparameters,
+            now._choice,
+            model.kind,
+            now._model_choice,
+            model.is_outgrown,
+            in_use.warnings,
+        )
+
+    @all_or_nothing
+    def add_items(self, x: Any) -> None:
+        """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
+        x = as_table(x)
+        if self._in_use is None:
+            tree, allocate, engine = self.nodes.tree, self._allocate, self._engine
+            self._in_use = ModelInUse.begin(self.settings, self._parameters, x, tree, allocate, engine)
+        else:
+            query = self._in_use.read(x)
+            self._model.operator.check(query)
+            self._model.append(query)
+        self.version += 1
+
+    @all_or_nothing
+    def label(self, item: int, name: str, *, doubt: float = 1.0, drawn: bool = False) -> None:
+        """Learn that this item is of this class; `doubt` multiplies the noise, say of an unreliable annotator.
+
+        A second label for an item replaces the first. Names may be new. Say `drawn` of items that were drawn at random:
+        what the model thought of them before tells how good it is.
+        """
+        self._check_label(item, name, doubt)
+        if item not in self._model.learnt:
+            self.label_many({item: name}, {item: doubt}, drawn=[item] if drawn else ())
+            return
+        self._add_new_classes([name])
+        number, labelled = self.nodes.number(name), self._model
+        if doubt == labelled.factors[labelled.learnt.index(item)]:
+            labelled.relabel(item, number)
+        else:
+            labelled.forget(item)
+            labelled.learn(np.array([item]), np.array([number]), np.array([doubt]))
+        self.version += 1
+
+    @all_or_nothing
+    def label_many(
+        self,
+        labels: Mapping[int, str],
+        doubts: Mapping[int, float] | None = None,
+        *,
+        drawn: Collection[int] = (),
+        refresh: bool = True,
+    ) -> None:
+        """Labels of items that have none yet, cheaper than one by one; all of them are learnt or none.
+
+        Without `refresh`, means and variances of the pool stay stale, for a caller who changes more before looking.
+        """
+        doubts = {item: (doubts or {}).get(item, 1.0) for item in labels}
+        known = set(self._model.learnt)
+        for item, name in labels.items():
+            self._check_label(item, name, doubts[item])
+            if item in known:
+                raise ValueError(f"item {item} has a label already")
+        if not labels:
+            return
+        self._add_new_classes(labels.values())
+        numbers = {item: self.nodes.number(name) for item, name in labels.items()}
+        guess = self.predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
+        self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree)
+        known_labels = np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values()))
+        self._model.learn(*known_labels, refresh=refresh)
+        self.version += 1
+
+    @all_or_nothing
+    def retract(self, item: int) -> None:
+        """Take the label of this item back."""
+        self._check_item(item)
+        if item not in self._model.learnt:
+            raise ValueError(f"item {item} has no label to retract")
+        self._model.forget(item)
+        self.version += 1
+
+    @all_or_nothing
+    def add_classes(self, names: Sequence[str], parents: Mapping[str, str] | None = None) -> None:
+        """Announce classes that no item has yet; `parents` gives the parent of some of them."""
+        self._change_nodes(self.nodes.with_more(names, parents))
+
+    @all_or_nothing
+    def rename_class(self, old: str, new: str) -> None:
+        """Call a class by another name."""
+        self.nodes = self._checked(self.nodes.renamed(old, new))
+        self.version += 1
+
+    @all_or_nothing
+    def move_class(self, name: str, parent: str | None) -> None:
+        """Give a class another parent, or none."""
+        self._change_nodes(self.nodes.moved(name, parent))
+
+    @all_or_nothing
+    def merge_classes(self, name: str, into: str) -> None:
+        """Merge a class into another: its labels and subclasses move along."""
+        self._change_nodes(self.nodes.merged(name, into), {name: into})
+
+    def _change_nodes(self, nodes: Nodes, merged: Mapping[str, str] | None = None) -> None:
+        """Change to another class tree: labels get other numbers, and predictions of the past are dropped."""
+        nodes, old = self._checked(nodes), self.nodes.names
+        if self._in_use is None:
+            self.nodes = nodes
+            return
+        numbers = nodes.renumber(old, merged)
+        self._model.renumber(numbers, nodes.tree)
+        if merged or not np.array_equal(numbers[: len(self.classes)], np.arange(len(self.classes))):
+            self._record = TrackRecord(self._record.outcomes)  # the numbers of the guesses mean other classes
+        self.nodes = nodes
+        self.version += 1
+
+    def _checked(self, nodes: Nodes) -> Nodes:
+        """These names if they can be used: text, and a tree only under softmax."""
+        for name in nodes.given:
+            checked_name(name)
+        if nodes.parents and self.settings.likelihood != "softmax":
+            raise ValueError('a tree of classes needs likelihood="softmax"')
+        return nodes
+
+    @all_or_nothing
+    def tune(self, *, on_step: Callable[[], object] = lambda: None) -> None:
+        """Find hyperparameters for the labels there are; one class or fewer than four labels change nothing.
+
+        `on_step` is called before each evaluation; what it raises ends the search and changes nothing.
+        """
+        if self._fitted.tune(on_step):
+            self.version += 1
+
+    @all_or_nothing
+    def remember(self, outcomes: Mapping[int, int]) -> None:
+        """Whether items drawn at random were predicted (1 right, 0 wrong), by this learner or one before it."""
+        for item, right in outcomes.items():
+            check_whole("item", item)
+            if check_whole("outcomes", right) > 1:
+                raise ValueError(f"outcomes must be 1 or 0 for each item; got {right!r} for item {item}")
+        self._record = replace(self._record, outcomes={**outcomes, **self._record.outcomes})
+
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        x: Any,
+        labelling: Labelling,
+        *,
+        train: bool = False,
+        on_step: Callable[[], object] = lambda: None,
+        allocate: Allocate = np.empty,
+        engine: Engine | None = None,
+    ) -> "OnlineLearner":
+        """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
+
+        With `train`, hyperparameters are found, and with kernel="auto" or model="auto" the kernel or the model is
+        chosen again if labels have doubled since it was chosen last. `on_step` is called now and then; what it raises
+        ends the work.
+
+        >>> old = OnlineLearner(Settings(kernel="auto"), ["a", "b"])
+        >>> x = np.array([[0.9, 0.1], [0.2, 0.8]])
+        >>> old.add_items(x); old.label(0, "a")
+        >>> OnlineLearner.build(old.settings, x, old.labelling()).mean.round(2).tolist()
+        [[0.95, -0.95], [0.62, -0.62]]
+        """
+        x = as_table(x)
+        parameters, choice, model_choice = labelling.parameters, None, None
+        if train:
+            parameters, choice, model_choice = choose(settings, x, labelling, on_step)
+        learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents, engine=engine)
+        learner._choice, learner._model_choice = choice, model_choice
+        learner.add_items(x)
+        learner.label_many(labelling.labels, labelling.doubts, refresh=False)
+        learner._record, learner.version = labelling.record, labelling.version + 1
+        on_step()
+        if not (train and learner._fitted.tune(on_step)) and labelling.labels:
+            learner._model.catch_up()
+        return learner
+
+    @all_or_nothing
+    def state(self, *, refit: bool = True) -> dict[str, NDArray[Any]]:
+        """Everything but the settings as plain arrays, for `restore`.
+
+        The posterior is first solved from scratch, so that the restored one is the same, bit for bit; without `refit`
+        that is left to `restore`, which then differs by rounding.
+        """
+        if refit:
+            self._model.refit()
+            self._model.refresh()
+        parents = [self.nodes.parents.get(name, "") for name in self.nodes.given]
+        return {
+            **self._fitted.state(warm=not refit),
+            "classes": np.array(self.nodes.given, dtype=np.str_),
+            "parents": np.array(parents, dtype=np.str_),
+            "outcomes": np.array(list(self._record.outcomes.items()), dtype=np.int64).reshape(-1, 2),
+            "guesses": self._record.guesses,
+            "later_guesses": self._record.later_guesses,
+            "version": np.array(self.version),
+        }
+
+    @classmethod
+    def restore(
+        cls, settings: Settings, state: Mapping[str, NDArray[Any]], allocate: Allocate = np.empty
+    ) -> "OnlineLearner":
+        """The learner that gave this state, under the settings it had."""
+        names = state["classes"].tolist()
+        parents = {name: parent for name, parent in zip(names, state["parents"].tolist(), strict=True) if parent}
+        learner = cls(settings, names, allocate=allocate, parents=parents)
+        learner._in_use = ModelInUse.restore(settings, state, learner.nodes.tree, allocate)
+        outcomes = {int(item): int(right) for item, right in state["outcomes"]}
+        learner._record = TrackRecord(outcomes, state["guesses"], state["later_guesses"])
+        learner.version = int(state["version"])
+        return learner
+
+    def _add_new_classes(self, names: Iterable[str]) -> None:
+        """Those of these classes that are not known yet."""
+        new = [name for name in dict.fromkeys(names) if name not in self.nodes.given]
+        if new:
+            old, self.nodes = self.nodes.names, self.nodes.with_more(new)
+            self._model.renumber(self.nodes.renumber(old), self.nodes.tree)
+
+    def _check_label(self, item: int, name: str, doubt: float) -> None:
+        self._check_item(item)
+        checked_name(name)
+        check_number("doubt", doubt, positive=True)
+
+    def _check_item(self, item: int) -> None:
+        whole = isinstance(item, int | np.integer) and not isinstance(item, bool)
+        if not (whole and 0 <= item < len(self._model)):
+            raise ValueError(f"item must be a whole number from 0 to {len(self) - 1}; got {item!r}")
+
+    @property
+    def _fitted(self) -> ModelInUse:
+        if self._in_use is None:
+            raise ValueError("there are no items yet: add some first, which tell how rows are to be read")
+        return self._in_use
+
+    @property
+    def _model(self) -> PoolModel:
+        return self._fitted.model

@@ -1,0 +1,117 @@
+"""What readers see of a learner."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from core._types import Floats, Indices
+from core.classes import Nodes
+from core.drafts import read_only
+from core.insight.stopping import Advice, advice
+from core.insight.track_record import TrackRecord
+from core.models.base import Answers, LeftOut, ModelName
+from core.posterior import Parts
+from core.posterior.parts import concatenate_parts, means_of, variances_of
+from core.probabilities import Likelihood
+from core.selection.kernel import Choice
+from core.selection.model import ModelChoice
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """An immutable view of a learner, for any number of readers while the learner goes on."""
+
+    version: int
+    nodes: Nodes
+    likelihood: Likelihood
+    pool: Parts  # mean and variance of the items
+    answers: Answers  # classes and probabilities of the items
+    noise: float
+    noises: Floats  # items; of the label there is, or of one to come
+    labels: Indices  # items; node numbers, -1 without a label
+    record: TrackRecord
+    kernel: str  # name of the one in use
+    solver: str  # name of the posterior in use
+    rounds: int  # of conjugate gradients, if it is the iterative one
+    hyperparameters: Mapping[str, float]  # kernel parameters and noise
+    choice: Choice | None  # with kernel="auto", how the kernel was chosen
+    model: ModelName = "gp"
+    model_choice: ModelChoice | None = None  # with model="auto", how it was chosen
+    is_outgrown: bool = False  # whether a leaf of a forest has become too large
+    warnings: tuple[str, ...] = ()  # of the last training
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, field.name, read_only(value))
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Of all items, items x M."""
+        return read_only(concatenate_parts(self.pool.collect(means_of)))
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Of all items."""
+        return read_only(concatenate_parts(self.pool.collect(variances_of)))
+
+    def moments(self, items: Indices) -> tuple[Floats, Floats]:
+        """Means (items x M) and variances of some items."""
+        some = self.pool.take(items)
+        return some.mean, some.variance
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes that items are one of, M."""
+        return self.nodes.classes
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """Of each item and class."""
+        return self.answers.probabilities()
+
+    def probabilities_of(self, items: Indices) -> Floats:
+        """Of some items and each class."""
+        return self.answers.probabilities(items)
+
+    @property
+    def tells_classes_apart(self) -> bool:
+        """Whether there are labels of two classes: before, predicted classes mean nothing."""
+        seen = self.labels[self.labels >= 0]
+        return bool(len(seen)) and bool((seen != seen[0]).any())
+
+    @property
+    def predicted(self) -> Indices:
+        """The most probable class of each item."""
+        return self.answers.predicted()
+
+    def predicted_of(self, items: Indices) -> Indices:
+        """The most probable class of some items."""
+        return self.answers.predicted(items)
+
+    @cached_property
+    def uncertainty(self) -> Floats:
+        """The probability that the predicted class of each item is wrong; items."""
+        return self.answers.uncertainty()
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """Each label predicted by the others, from what is published: no system is solved for it."""
+        items = np.flatnonzero(self.labels >= 0)
+        return self.answers.left_out(items, self.labels[items], self.noises[items], self.nodes.tree)
+
+    def advice(self) -> list[Advice]:
+        """Whether to go on or stop, from four sides."""
+        known, left_out = self.tells_classes_apart, self.left_out
+        return advice(
+            self.nodes.tree.covers(left_out.labels, left_out.predicted),
+            self.record,
+            self.predicted if known else self.labels[:0],
+            self.uncertainty if known else self.noises[:0],
+        )

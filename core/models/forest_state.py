@@ -1,0 +1,47 @@
+"""A pool as query strategies see it, with a forest behind it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core._types import Floats, Indices, Table
+from core.forest import Forest, TableRows
+from core.models.state import PoolState
+
+
+@dataclass(frozen=True, eq=False)
+class ForestState(PoolState):
+    """Mean and variance are those of the mixture of trees; so is the covariance of two items.
+
+    Items that share no leaf are independent a priori.
+    """
+
+    shares: Callable[[Indices], Floats]  # probabilities of items, averaged over the trees
+
+    @classmethod
+    def of(
+        cls, forest: Forest[TableRows], pool: Table, rows: Indices, reference: Indices, labelled: Indices
+    ) -> "ForestState":
+        """The items `rows` (ascending) of a pool of checked rows; `reference` stands for it, `labelled` have labels."""
+        known = forest.posterior(pool[rows])
+        nodes = [forest.rows.route(tree, pool) for tree in forest.trees]
+
+        def means(items: Indices) -> Floats:
+            return np.stack([answers.mean for answers in forest.answers(pool[items], "mean")])
+
+        def covariance(a: Indices, b: Indices) -> Floats:
+            return forest.covariance(pool, nodes, a, b, means)
+
+        def kernel(a: Indices, b: Indices) -> Floats:
+            return forest.kernel(pool, nodes, a, b)
+
+        def shares(items: Indices) -> Floats:
+            return known.probabilities[np.searchsorted(rows, items)]
+
+        return cls(known.mean, known.variance, forest.noise, rows, covariance, kernel, reference, labelled, shares)
+
+    @property
+    def probabilities(self) -> Floats:
+        """Of the classes, m x M."""
+        return self.shares(self.rows)

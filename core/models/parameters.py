@@ -1,0 +1,33 @@
+"""What training found, as plain numbers."""
+
+from dataclasses import dataclass
+
+from core.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What training found, as plain numbers.
+
+    `kernel` is the name of the candidate in use and `decided_at` the number of labels it was chosen on, where the
+    settings leave the choice; `theta` the kernel's parameters and the noise (in a tree one for each depth), or None for
+    those of the settings.
+
+    `model` is the one in use and `compared_at` the number of labels it was chosen on, where that is left open, too.
+    `trees` are those of a forest (see core.forest.tree) and `grown_at` the number of labels they were grown on.
+    `warnings` tell which parameters ended at a bound of their search.
+    """
+
+    kernel: str | None = None
+    decided_at: int = 0
+    theta: tuple[float, ...] | None = None
+    model: str | None = None
+    compared_at: int = 0
+    trees: tuple[tuple[tuple[float, ...], ...], ...] = ()
+    grown_at: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def by_name(kernel: Kernel, noise: float) -> dict[str, float]:
+    """Kernel parameters and noise, by name."""
+    return dict(zip((*kernel.names, "noise"), (*map(float, kernel.theta), noise), strict=True))

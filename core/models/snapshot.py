@@ -1,0 +1,77 @@
+"""The rows of a pool and what reads them as plain arrays, and back."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.drafts import read_only
+from core.factory import kernel_over, reader_with
+from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
+from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
+from core.linalg import DenseOperator, HistogramOperator, Operator
+from core.models.base import Arrays, PoolModel
+from core.settings import Settings
+from core.tables import Reader
+
+
+def dump(model: PoolModel, reader: Reader, *, warm: bool) -> dict[str, NDArray[Any]]:
+    """All arrays of a model, and what is needed to read more items; `warm` with what a fit may start from."""
+    return {
+        **dump_rows(model.operator, model.all_rows, reader),
+        **model.dump(warm=warm),
+        "learnt": np.array(model.learnt, dtype=np.int64),
+        "labels": model.numbers.copy(),
+        "factors": model.factors.copy(),
+        "theta": np.array(list(model.hyperparameters.values())),
+        "mean": read_only(model.mean),
+        "variance": read_only(model.variance),
+    }
+
+
+def dump_rows(operator: Operator, rows: Any, reader: Reader) -> dict[str, NDArray[Any]]:
+    """The rows of all items, and what reads them."""
+    if isinstance(operator, DenseOperator):
+        return {"x": np.asarray(rows)}
+    assert isinstance(operator, HistogramOperator)
+    levels, room = operator.levels, operator.levels.room
+    arrays: dict[str, NDArray[Any]] = {
+        "codes": rows.codes,
+        "starts": rows.starts,
+        "level_values": levels.values,
+        "level_dims": levels.dims,
+        "level_order": levels.order,
+        "level_start": levels.start,
+        "level_room": np.array([-1 if part is None else part for part in (room.limit, room.total, room.least)]),
+        "level_lineage": np.array(levels.lineage),
+    }
+    if reader.complement is not None:
+        arrays |= {"low": reader.complement.low, "high": reader.complement.high}
+    return arrays
+
+
+def load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Operator, Any, Reader]:
+    """An operator of all pool rows under the kernel in use, the rows, and the reader."""
+    theta = arrays["theta"]
+    if "x" in arrays:
+        kernel = kernel_over(settings, arrays["x"].shape[1])
+        assert isinstance(kernel, RBFKernel | LinearKernel)
+        operator = DenseOperator(arrays["x"], kernel.with_theta(theta[: len(kernel.theta)]))
+        return operator, arrays["x"], Reader(histograms=False, complement=None)
+    limit, total, least = (None if part < 0 else int(part) for part in arrays["level_room"])
+    levels = LevelTable(
+        arrays["level_values"],
+        arrays["level_dims"],
+        arrays["level_order"],
+        arrays["level_start"],
+        Room(limit, total, least or 0),
+        str(arrays["level_lineage"]),
+    )
+    rows = CodedRows.of(arrays["codes"], arrays["starts"], levels.lineage, allocate)
+    complement = Complement(arrays["low"], arrays["high"]) if "low" in arrays else None
+    n_dims = levels.n_dims - 1
+    reader = reader_with(settings, complement)
+    kernel = kernel_over(settings, n_dims // 2 if reader.doubles else n_dims, doubles=reader.doubles)
+    assert isinstance(kernel, IntersectionKernel)
+    kernel = kernel.with_theta(theta[: len(kernel.theta)])
+    return HistogramOperator(Histograms(levels, rows), kernel), rows, reader

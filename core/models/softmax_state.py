@@ -1,0 +1,60 @@
+"""What a strategy may look at under the softmax likelihood."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri, softmax, xlogy
+
+from core._types import Floats
+from core.models.state import PoolState
+from core.probabilities import moderated_softmax
+
+DRAWS = 32  # of the functions, and as many mirrored
+BLOCK = 1_000_000  # numbers at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxState(PoolState):
+    """`mean` are centred latents; `variance` is that of every class function; `noise` is 1 / w of a typical item.
+
+    (See core.softmax.laplace.) Every strategy scores it as it does label regression.
+    """
+
+    @property
+    def probabilities(self) -> Floats:
+        """With the latents drawn together as far as they are uncertain (MacKay 1992)."""
+        return moderated_softmax(self.mean, self.variance)
+
+    @property
+    def information(self) -> Floats:
+        """Entropy of the mean probabilities less the mean entropy, over the same few draws for each item."""
+        items, classes = self.mean.shape
+        draws = _draws(classes)
+        step = max(1, BLOCK // (len(draws) * classes))
+        out = np.empty(items)
+        for first in range(0, items, step):
+            part = slice(first, first + step)
+            spread = np.sqrt(self.variance[part])[:, None, None]
+            p = softmax(self.mean[part][:, None, :] + spread * draws, axis=2)
+            out[part] = _entropy(p.mean(axis=1)) - _entropy(p).mean(axis=1)
+        return np.maximum(out, 0.0)
+
+    @property
+    def surprises(self) -> Floats:
+        """|y - p| / w summed over the classes, for each that may be the answer."""
+        return np.asarray(2.0 * (1.0 - self.probabilities) * self.noise)
+
+
+def _draws(classes: int) -> Floats:
+    """Standard normal numbers, evenly spread and mirrored: 2 DRAWS x classes, always the same."""
+    from scipy.stats import qmc
+
+    if classes > qmc.Sobol.MAXDIM:
+        half = np.random.default_rng(0).normal(size=(DRAWS, classes))
+    else:
+        half = ndtri(np.clip(qmc.Sobol(classes, seed=0).random(DRAWS), 1e-6, 1.0 - 1e-6))
+    return np.concatenate([half, -half])
+
+
+def _entropy(p: Floats) -> Floats:
+    return np.asarray(-xlogy(p, p).sum(axis=-1))

@@ -1,0 +1,93 @@
+"""What a strategy may look at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr, xlogy
+
+from core._jit import scores
+from core._parallel import over_slices
+from core._types import Floats, Indices
+from core.probabilities import probit
+
+Columns = Callable[[Indices, Indices], Floats]
+"""Rows and columns of a symmetric matrix over the pool that is never stored: (rows, columns) -> rows x columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoolState:
+    """The posterior of m unlabelled items, and the matrices behind it.
+
+    `rows` are the items' numbers in the pool; `reference` is a sample of the pool that stands for all of it.
+    """
+
+    mean: Floats  # m x M
+    variance: Floats  # m
+    noise: float
+    rows: Indices  # m
+    covariance: Columns  # posterior covariance of pool items
+    kernel: Columns  # prior covariance of pool items
+    reference: Indices
+    labelled: Indices  # pool items that have a label
+
+    def __len__(self) -> int:
+        return len(self.variance)
+
+    @property
+    def spread(self) -> Floats:
+        """sqrt(noise + variance), m: the standard deviation of a target."""
+        return np.sqrt(self.noise + self.variance)
+
+    @property
+    def margin(self) -> Floats:
+        """|mu| for one or two classes; the gap between the best and the second-best mean for more."""
+        if self.mean.shape[1] <= 2:
+            return np.abs(self.mean[:, -1])
+        means, out = np.ascontiguousarray(self.mean), np.empty(len(self.mean))
+        over_slices(lambda lo, hi: scores.lead(means, out, lo, hi), len(out), means.size)
+        return out
+
+    @property
+    def probabilities(self) -> Floats:
+        """Of the classes, m x M."""
+        return probit(self.mean, self.spread**2)
+
+    @property
+    def information(self) -> Floats:
+        """What the answer would tell of the functions: its entropy less what noise alone explains (Houlsby 2011)."""
+        c = np.sqrt(np.pi * np.log(2.0) / 2.0)
+        mu, var = self.mean / np.sqrt(self.noise), (self.variance / self.noise)[:, None]
+        p = ndtr(mu / np.sqrt(var + 1.0))
+        total = -(xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)) / np.log(2.0)
+        noise = c / np.sqrt(var + c**2) * np.exp(-(mu**2) / (2.0 * (var + c**2)))
+        return np.asarray((total - noise).sum(axis=1))
+
+    @property
+    def surprises(self) -> Floats:
+        """|y - mu| summed over the columns, for each class that may be the answer; m x M."""
+        others = np.abs(-1.0 - self.mean)  # only the answer's own column is +1
+        return np.asarray(others.sum(axis=1, keepdims=True) - others + np.abs(1.0 - self.mean))
+
+    @property
+    def to_reference(self) -> Floats:
+        """Posterior covariance with the reference, m x R."""
+        return self.covariance(self.rows, self.reference)
+
+    @property
+    def likeness(self) -> Floats:
+        """Prior covariance with the reference, m x R."""
+        return self.kernel(self.rows, self.reference)
+
+    @property
+    def covered(self) -> Floats | None:
+        """How much each item of the reference is like a labelled one, R; None without labels."""
+        return self.kernel(self.reference, self.labelled).max(axis=1) if len(self.labelled) else None
+
+    def take(self, places: Indices) -> "PoolState":
+        """The items at these places alone."""
+        return replace(self, mean=self.mean[places], variance=self.variance[places], rows=self.rows[places])
+
+    def asked(self, rows: Indices, variance: Floats) -> "PoolState":
+        """The same items once some are asked about: less uncertain, and these count as labelled."""
+        return replace(self, variance=variance, labelled=np.append(self.labelled, rows))

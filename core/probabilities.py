@@ -1,0 +1,56 @@
+"""Probabilities of classes from the moments of a posterior, and what follows from them."""
+
+from typing import Literal
+
+import numpy as np
+from scipy.special import log_ndtr, softmax
+
+from core._types import Floats, Indices, no_rows
+
+Likelihood = Literal["gaussian", "softmax"]
+
+
+def class_probabilities(likelihood: Likelihood, means: Floats, variances: Floats) -> Floats:
+    """Of each class, rows x M, from means (rows x M) and the variances of targets (rows), which softmax ignores."""
+    if not means.size:
+        return means
+    return probit(means, variances) if likelihood == "gaussian" else np.asarray(softmax(means, axis=1))
+
+
+def probit(means: Floats, variances: Floats) -> Floats:
+    """P(target > 0) of each column for targets with these means (rows x M) and variances (rows), normalised to sum 1.
+
+    >>> probit(np.array([[0.0, 0.0]]), np.array([1.0])).tolist()
+    [[0.5, 0.5]]
+    """
+    with np.errstate(over="ignore"):  # of classes that are all hopeless, each is as good as the other
+        logs = np.maximum(log_ndtr(means / np.sqrt(variances)[:, None]), -1e300)
+    return np.asarray(softmax(logs, axis=1))
+
+
+def moderated_softmax(means: Floats, variances: Floats) -> Floats:
+    """Softmax of means (rows x M) that are drawn together as far as they are uncertain (MacKay 1992); rows x M."""
+    shrink = 1.0 / np.sqrt(1.0 + np.pi * variances / 8.0)
+    return np.asarray(softmax(means * shrink[:, None], axis=1))
+
+
+def error_probabilities(probabilities: Floats) -> Floats:
+    """The probability that the most probable class is wrong, of each row."""
+    return np.asarray(np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0))
+
+
+def best_class(means: Floats) -> Indices:
+    """The class number with the largest mean, of each row."""
+    return np.asarray(means.argmax(axis=1)) if len(means) else no_rows()
+
+
+def most_probable(probabilities: Floats, means: Floats) -> Indices:
+    """The class number with the largest probability, of each row; of equal ones that with the largest mean.
+
+    >>> most_probable(np.array([[0.4, 0.4, 0.2]]), np.array([[-0.3, -0.2, 0.1]])).tolist()
+    [1]
+    """
+    if not probabilities.size:
+        return no_rows()
+    best = probabilities == probabilities.max(axis=1, keepdims=True)
+    return best_class(np.where(best, means, -np.inf))

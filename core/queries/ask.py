@@ -1,0 +1,111 @@
+"""Which items to ask about next, over a model of the pool."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core._types import Floats, Indices
+from core.checks import check_numbers
+from core.models.base import PartsModel, PoolModel
+from core.models.state import PoolState
+from core.posterior.parts import for_items
+from core.queries.parts import FirstLook, Near
+from core.queries.picking import Ask, Candidates, Pick, choose, pick
+from core.queries.strategies import STRATEGIES, Strategy
+
+REFERENCE_ROWS = 256  # size of the sample that stands for the pool (emoc, density, herding)
+
+
+def ask(
+    model: PoolModel,
+    count: int,
+    strategy: str,
+    *,
+    seed: int = 0,
+    explore: float = 0.0,
+    pending: Indices | None = None,
+    among: Indices | None = None,
+) -> list[Pick]:
+    """Choose `count` items, as `OnlineLearner.query` documents.
+
+    Until two classes have labels, every strategy but random is replaced by herding.
+    """
+    asked = Ask(strategy, count, seed, explore)
+    waiting = np.setdiff1d(_numbers("pending", pending, len(model)), model.learnt)
+    free = np.ones(len(model), dtype=bool)
+    if among is not None:
+        free[:] = False
+        free[_numbers("among", among, len(model))] = True
+    free[model.learnt] = False
+    free[waiting] = False
+    if not free.any():
+        return []
+    if len(np.unique(model.numbers)) < 2 and strategy != "random":
+        asked = replace(asked, strategy="herding")
+    if model.over_parts is not None:
+        return _ask_parts(model.over_parts, asked, free, waiting)
+    state = model.state(np.flatnonzero(free), reference_of(len(model)))
+    return pick(state, asked.strategy, count, seed=seed, explore=explore, pending=waiting)
+
+
+def reference_of(n: int) -> Indices:
+    """At most 256 item numbers, spread evenly over a pool of n."""
+    return np.unique(np.linspace(0, n - 1, REFERENCE_ROWS).astype(np.int64))
+
+
+def _ask_parts(model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: Indices) -> list[Pick]:
+    """Each part proposes candidates; the picks are chosen among all of them."""
+    strategy = STRATEGIES[ask.strategy]
+    known = np.concatenate([np.array(model.learnt, dtype=np.int64), waiting])  # labelled, or asked about
+    reference = reference_of(len(model)) if strategy.reference else waiting[:0]
+    near = _near(model, strategy, reference, known)
+    found = Candidates.joined(model.parts.collect(FirstLook(ask, model.noise, near), along=free), ask)
+    needed = known if strategy.covered else waiting
+    subset = _Subset(model, np.unique(np.concatenate([found.rows, reference, needed])))
+    state = PoolState(
+        found.mean, found.variance, model.noise, found.rows, subset.covariance, subset.kernel, reference, known
+    )
+    return choose(state, found.scores, ask, waiting)
+
+
+def _near(model: PartsModel, strategy: Strategy, reference: Indices, known: Indices) -> Near:
+    """What a strategy needs of the reference, as functions that parts can be given."""
+    if strategy.reference is None:
+        return Near()
+    rows = model.rows(reference)
+    covered = None
+    if strategy.covered and len(known):
+        covered = model.kernel_with(model.rows(known))(rows).max(axis=1)
+    if strategy.reference == "covariance":
+        return Near(covariance=for_items(model.covariance_with(rows)), covered=covered)
+    return Near(kernel=for_items(model.kernel_with(rows)), covered=covered)
+
+
+@dataclass(eq=False)
+class _Subset:
+    """A few items of a pool: their rows are fetched once, and only if somebody asks."""
+
+    model: PartsModel
+    items: Indices  # ascending
+
+    @cached_property
+    def _rows(self) -> Any:
+        return self.model.rows(self.items)
+
+    def covariance(self, rows: Indices, columns: Indices) -> Floats:
+        """Posterior covariance, rows x columns."""
+        return self.model.covariance_with(self._encoded(columns))(self._encoded(rows))
+
+    def kernel(self, rows: Indices, columns: Indices) -> Floats:
+        """Prior covariance, rows x columns."""
+        return self.model.kernel_with(self._encoded(columns))(self._encoded(rows))
+
+    def _encoded(self, items: Indices) -> Any:
+        return self._rows[np.searchsorted(self.items, items)]
+
+
+def _numbers(what: str, items: Indices | None, n: int) -> Indices:
+    return check_numbers(f"{what} items", [] if items is None else items, n)

@@ -1,0 +1,97 @@
+"""Query strategies: a score per item, the lowest is asked first (core/DESIGN.md, section 7; Freytag2012, section 5).
+
+To add one, write a function of the state and a seed, and enter it in STRATEGIES with what it looks at. CONTRIBUTING.md
+says where its name is listed besides.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import xlogy
+
+from core._types import Floats
+from core.models.state import PoolState
+from core.queries.draws import RANDOM, drawn
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A score, and what it needs of the reference, the sample that stands for the whole pool."""
+
+    score: Callable[[PoolState, int], Floats]  # of a state and a seed
+    reference: Literal["covariance", "kernel"] | None = None  # state.to_reference, or state.likeness
+    covered: bool = False  # state.covered: what is labelled or asked about, seen from the reference
+
+    def __call__(self, state: PoolState, seed: int) -> Floats:
+        """Scores of the items of a state."""
+        return self.score(state, seed)
+
+
+def random(state: PoolState, seed: int) -> Floats:
+    """Any item."""
+    return drawn(seed, RANDOM, state.rows)
+
+
+def mean(state: PoolState, _: int) -> Floats:
+    """Near the decision boundary."""
+    return state.margin
+
+
+def variance(state: PoolState, _: int) -> Floats:
+    """Least known, whatever the class."""
+    return -state.variance
+
+
+def unc(state: PoolState, _: int) -> Floats:
+    """Near the boundary in units of its own uncertainty."""
+    return np.asarray(state.margin / state.spread)
+
+
+def unc_plus(state: PoolState, _: int) -> Floats:
+    """Near the boundary, and near to what is known (Freytag2012, eq. 17)."""
+    return np.asarray(state.margin + state.spread)
+
+
+def entropy(state: PoolState, _: int) -> Floats:
+    """Largest entropy of the class probabilities."""
+    p = state.probabilities
+    return np.asarray(xlogy(p, p).sum(axis=1))
+
+
+def bald(state: PoolState, _: int) -> Floats:
+    """Most to be learnt about the functions."""
+    return -state.information
+
+
+def emoc(state: PoolState, _: int) -> Floats:
+    """Largest expected change of the model's output over the pool: sum_y p(y) |y - mu| / s * mean |c(x, x')|."""
+    reach = np.abs(state.to_reference).mean(axis=1)
+    return np.asarray(-(state.probabilities * state.surprises).sum(axis=1) / state.spread**2 * reach)
+
+
+def density(state: PoolState, seed: int) -> Floats:
+    """Uncertain, and like much of the pool."""
+    return np.asarray(-np.exp(-unc(state, seed)) * state.likeness.mean(axis=1))
+
+
+def herding(state: PoolState, _: int) -> Floats:
+    """Cold start: the item that most of the pool, not yet like a labelled one, is like (max-herding)."""
+    likeness, covered = state.likeness, state.covered
+    gain = likeness if covered is None else np.maximum(likeness - covered, 0.0)
+    return np.asarray(-gain.sum(axis=1))
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "random": Strategy(random),
+    "mean": Strategy(mean),
+    "variance": Strategy(variance),
+    "unc": Strategy(unc),
+    "unc+": Strategy(unc_plus),
+    "entropy": Strategy(entropy),
+    "bald": Strategy(bald),
+    "emoc": Strategy(emoc, reference="covariance"),
+    "density": Strategy(density, reference="kernel"),
+    "herding": Strategy(herding, reference="kernel", covered=True),
+}

@@ -1,0 +1,85 @@
+"""Rows of features in every form that a kernel reads.
+
+All forms are indexed as arrays are: rows[first:last] and rows[indices]. So plain arrays need no wrapper. The functions
+below are for what indexing cannot do.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from core._types import Floats, Table
+from core.histograms import CodedRows, RawRows
+
+HistogramRows = CodedRows | RawRows
+"""Rows that histogram intersection kernels compare: values as they came, or level ids."""
+
+Rows = HistogramRows | Floats
+"""Rows to predict or to learn: histograms, or an n x D array for the other kernels.
+
+The linear operator also takes a CSR matrix, which scipy leaves untyped.
+"""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many rows there are, and how many codes if they are coded: what cost estimates need to know of them."""
+
+    rows: int
+    nnz: int  # codes of coded rows, 0 for other forms
+    coded: bool
+
+    @classmethod
+    def of(cls, rows: Rows) -> "Size":
+        """The size of these rows.
+
+        >>> Size.of(np.zeros((3, 2)))
+        Size(rows=3, nnz=0, coded=False)
+        """
+        if isinstance(rows, CodedRows):
+            return cls(len(rows), rows.nnz, coded=True)
+        return cls(n_rows(rows), 0, coded=False)
+
+    @classmethod
+    def total(cls, sizes: "Iterable[Size]") -> "Size":
+        """The sum of several sizes; coded if all of them are."""
+        known = list(sizes)
+        return cls(sum(s.rows for s in known), sum(s.nnz for s in known), all(s.coded for s in known))
+
+
+NO_ROWS = Size(0, 0, coded=True)
+
+
+def n_rows(rows: Rows) -> int:
+    """The number of rows: `len`, which CSR matrices do not have."""
+    return int(vectors(rows).shape[0]) if sp.issparse(rows) else len(rows)
+
+
+def concatenate(rows: Rows, others: Sequence[Rows]) -> Rows:
+    """Rows, then others of the same form. Whoever holds the first keeps them as they are."""
+    if isinstance(rows, CodedRows):
+        return rows.concatenate([coded_rows(other) for other in others])
+    return np.concatenate([vectors(rows), *map(vectors, others)])
+
+
+def histogram_rows(rows: Rows) -> HistogramRows:
+    """The same rows, which must be histograms."""
+    if not isinstance(rows, HistogramRows):
+        raise TypeError(f"histogram kernels compare raw or coded rows; got {type(rows).__name__}: use raw_rows")
+    return rows
+
+
+def coded_rows(rows: Rows) -> CodedRows:
+    """The same rows, which must be coded."""
+    if not isinstance(rows, CodedRows):
+        raise TypeError(f"expected coded rows; got {type(rows).__name__}: use code_rows")
+    return rows
+
+
+def vectors(rows: Rows) -> Table:
+    """The same rows, which must be a dense array (or a CSR matrix)."""
+    if isinstance(rows, HistogramRows):
+        raise TypeError(f"expected dense vectors; got {type(rows).__name__}, which histogram kernels compare")
+    return rows

@@ -1,0 +1,1 @@
+"""Which kernel and which model, by what is labelled."""

@@ -1,0 +1,72 @@
+"""Criteria by the n x n system: any kernel."""
+
+import numpy as np
+
+from core._blas import blas_threads
+from core._jit import counting
+from core._parallel import over_balanced
+from core._types import Floats
+from core.kernels import Kernel
+from core.linalg import DenseOperator, Factor, HistogramOperator, Operator, gram
+from core.tuning.criteria import CriterionName, Evaluation, evidence_value
+
+
+class DualCriterion:
+    """Evidence or leave-one-out squared error from B = (K + N)^-1, N = noise * shape."""
+
+    def __init__(self, operator: Operator, targets: Floats, shape: Floats, name: CriterionName) -> None:
+        self._operator = operator
+        self._targets = targets
+        self._shape = shape
+        self._name = name
+
+    def __call__(self, kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:
+        operator = self._operator.with_kernel(kernel)
+        factor = Factor(len(operator), lambda out: gram(operator, noise * self._shape, out))
+        inverse = factor.inverse()
+        weights = inverse @ self._targets
+        if self._name == "evidence":
+            fit = float(np.vdot(self._targets, weights))
+            n, m = self._targets.shape
+            value, amplitude = evidence_value(fit, factor.log_determinant(), n, m), fit / (n * m)
+            by_matrix = (m * inverse - weights @ weights.T) / 2 if gradient else None
+        else:
+            value, amplitude, by_matrix = self._leave_one_out(inverse, weights, gradient)
+        if by_matrix is None:
+            return Evaluation(value, amplitude)
+        by_log_noise = float(np.diagonal(by_matrix) @ (noise * self._shape))
+        return Evaluation(value, amplitude, self._by_theta(operator, by_matrix), by_log_noise)
+
+    def _leave_one_out(self, inverse: Floats, weights: Floats, gradient: bool) -> tuple[float, float, Floats | None]:
+        """Mean over rows and columns of r^2, r_i = y_i - mu_-i = alpha_i / B_ii (core/DESIGN.md, section 6)."""
+        own = np.diagonal(inverse)[:, None]
+        residuals = weights / own
+        value, amplitude = float(np.mean(residuals**2)), float(np.mean(residuals**2 * own))
+        if not gradient:
+            return value, amplitude, None
+        # dL = 2 sum_i r_i / B_ii (-(B dA alpha)_i + r_i (B dA B)_ii), collected into tr(H dA).
+        shares = residuals / own
+        q = (shares * residuals).sum(axis=1)
+        p = inverse @ shares
+        cross = p @ weights.T
+        with blas_threads(2 * len(inverse) ** 3):
+            by_matrix = 2.0 * (inverse * q) @ inverse - cross - cross.T
+        return value, amplitude, by_matrix / residuals.size
+
+    def _by_theta(self, operator: Operator, by_matrix: Floats) -> Floats:
+        if isinstance(operator, DenseOperator):
+            return operator.kernel.pull_back(operator.x, by_matrix)
+        assert isinstance(operator, HistogramOperator)
+        features = operator.features()
+        rows = np.repeat(np.arange(len(operator)), np.diff(features.starts))
+        heads = np.searchsorted(np.sort(features.codes), np.arange(features.size + 1))
+        by_code = rows[np.argsort(features.codes, kind="stable")]
+        by_gap = np.zeros(features.size)
+        matrix = np.asfortranarray(by_matrix)
+        held = np.diff(heads[features.start]).astype(np.float64)
+        over_balanced(
+            lambda lo, hi: counting.level_quadratics(heads, by_code, features.start, matrix, by_gap, lo, hi), held**2
+        )
+        order = operator.levels.order
+        by_u = features.by_u(by_gap)
+        return operator.kernel.pull_back(operator.levels.values[order], operator.levels.dims[order], by_u)

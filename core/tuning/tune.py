@@ -1,0 +1,160 @@
+"""Search for the hyperparameters of label regression."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core._types import Floats
+from core.kernels import Kernel, RBFKernel
+from core.linalg import AtBound, HistogramOperator, Units
+from core.posterior import LabelRegression, one_vs_all
+from core.tuning.bound_criterion import BoundCriterion
+from core.tuning.criteria import Criterion, CriterionName, Evaluation
+from core.tuning.dual_criterion import DualCriterion
+from core.tuning.level_criterion import LevelCriterion
+from core.tuning.search import LADDER, Found, Setting, best_noise, gradient_search, simplex_search
+
+Given = tuple[Kernel, float]
+"""A kernel and a noise."""
+
+SAMPLE_ROWS = 2000  # of a system that cannot be factored, for criteria that must be
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """Result of a search, scaled by the amplitude so that variances fit the leave-one-out residuals."""
+
+    kernel: Kernel
+    noise: float
+    criterion: CriterionName
+    value: float
+    evaluations: int
+    simplex: Floats | None  # warm start of the next search
+    at_bounds: tuple[AtBound, ...] = ()  # parameters whose optimum may be outside of the bounds
+
+
+def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
+    """The criterion in the form that the model's posterior has.
+
+    Where there is no factor (iterative), leave-one-out error and evidence are those of a sample of the rows.
+    """
+    operator = model.operator
+    targets, shape = one_vs_all(model.labels, model.n_classes), model.noise_shape()
+    if name == "bound":
+        if not isinstance(operator, HistogramOperator):
+            raise ValueError('tune="bound" is for the histogram kernel; use "loo" or "evidence"')
+        return BoundCriterion(operator, targets, shape)
+    if model.name == "levels" and isinstance(operator, HistogramOperator):
+        return LevelCriterion(operator, targets, shape, name)
+    if model.name == "iterative" and len(operator) > SAMPLE_ROWS:
+        return _sampled(model, name)
+    return DualCriterion(operator, targets, shape, name)
+
+
+def _sampled(model: LabelRegression, name: CriterionName) -> Criterion:
+    """The criterion of rows spread evenly over all."""
+    rows = np.linspace(0, len(model.labels) - 1, SAMPLE_ROWS).astype(np.int64)
+    targets = one_vs_all(model.labels[rows], model.n_classes)
+    return DualCriterion(model.operator.only(rows), targets, model.noise_shape()[rows], name)
+
+
+def in_units(criterion: Criterion, units: Units) -> Criterion:
+    """The criterion for kernels in units of the data."""
+
+    def evaluate(kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:
+        found = criterion(units.true(kernel), noise, gradient=gradient)
+        return found if found.by_theta is None else replace(found, by_theta=units.pull_back(kernel, found.by_theta))
+
+    return evaluate
+
+
+def free_parameters(kernel: Kernel, *, weights: bool) -> tuple[str, ...]:
+    """What a search moves: the noise, the parameter of a transform or of the RBF kernel, and weights if asked for."""
+    names = ["noise"]
+    if getattr(kernel, "transform", None) is not None:
+        names.append("eta")
+    if isinstance(kernel, RBFKernel):
+        names.append("gamma")
+    if weights:
+        names += [name for name in kernel.names if name.startswith("weight")]
+    return tuple(names)
+
+
+def starts(
+    criterion: Criterion,
+    units: Units,
+    settings: Given | None,
+    now: Given,
+    free: tuple[str, ...],
+    on_step: Callable[[], object] = lambda: None,
+) -> list[Setting]:
+    """Where searches begin: at what an earlier search found, and at the settings, whose numbers are meant in units."""
+    kernel, noise = settings or now
+    origin = best_noise(criterion, Setting(units.start(kernel), noise, free), on_step)
+    if settings is None or (noise == now[1] and np.array_equal(kernel.theta, now[0].theta)):
+        return [origin]
+    last = Setting(*units.plain(*now), free)
+    return [last] if last.is_near(origin) else [last, origin]
+
+
+def bounds_met(units: Units, setting: Setting, amplitude: float) -> tuple[AtBound, ...]:
+    """Parameters that ended at a bound, with their values."""
+    kernel, noise = units.true(setting.kernel).scaled(amplitude), setting.noise * amplitude
+    values = dict(zip(setting.names, (*kernel.theta, noise), strict=True))
+    return tuple(AtBound(name, float(values[name]), bound, bound > 1.0) for name, bound in setting.at_bounds)
+
+
+def tune(
+    model: LabelRegression,
+    name: CriterionName = "loo",
+    *,
+    settings: Given | None = None,
+    weights: bool = False,
+    simplex: Floats | None = None,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    on_step: Callable[[], object] = lambda: None,
+) -> Tuned:
+    """Search from where the model is and from the settings, take the better end, and leave the model as it is.
+
+    `settings` are kernel and noise as they are set; without them the model has them still. Few parameters are found by
+    a simplex, which may start from that of the last search; weights by L-BFGS. `on_step` is called before each
+    evaluation; what it raises ends the search.
+    """
+    now = model.operator.kernel, model.noise
+    units = Units.of([model.operator], (settings or now)[0])
+    free = free_parameters(now[0], weights=weights)
+    # A search on a sample finds the neighbourhood of the optimum at a small part of the cost.
+    many = name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS
+    criterion = in_units(criterion_for(model, name), units)
+    few = in_units(_sampled(model, name), units) if many else criterion
+    begins, spent = starts(few, units, settings, now, free, on_step), len(LADDER)
+    if weights:
+        ends = [gradient_search(criterion, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
+    elif many:
+        rough = [simplex_search(few, start, on_step=on_step) for start in begins]
+        best, spent = min(rough, key=_value), spent + sum(one.evaluations for one in rough)
+        ends = [simplex_search(criterion, best.setting, best.simplex, on_step=on_step)]
+    else:
+        # The last simplex belongs to the last end, which is the first of the starts.
+        pairs = zip(begins, (simplex, None), strict=False)
+        ends = [simplex_search(criterion, *pair, on_step=on_step) for pair in pairs]
+    found, spent = min(ends, key=_value), spent + sum(one.evaluations for one in ends)
+    amplitude = found.evaluation.amplitude
+    if not (np.isfinite(amplitude) and amplitude > 0.0):
+        amplitude = 1.0
+    setting = found.setting
+    return Tuned(
+        units.true(setting.kernel).scaled(amplitude),
+        setting.noise * amplitude,
+        name,
+        found.evaluation.value,
+        spent,
+        found.simplex,
+        bounds_met(units, setting, amplitude),
+    )
+
+
+def _value(found: Found) -> float:
+    return found.value

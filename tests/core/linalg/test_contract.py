@@ -1,0 +1,102 @@
+"""Each operator under the contract of all."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from core.histograms import Histograms, code_rows, raw_rows
+from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
+from core.linalg import DenseOperator, HistogramOperator, LinearOperator, StoredOperator
+from tests.core.data import continuous
+from tests.core.linalg.operator_contract import GROUPS, WEIGHTS, D, N, OperatorContract
+from tests.reference.dense import hik
+
+
+class TestHistogram(OperatorContract):
+    transform, eta, unit = None, 1.0, 1.0
+    overflow = r"in column .*not finite"
+
+    def build(self, x):
+        kernel = IntersectionKernel(WEIGHTS, GROUPS, 0.3, self.transform, self.eta, self.unit)
+        return HistogramOperator(Histograms.of(x), kernel)
+
+    def matrix(self, kernel, a, b):
+        a, b = a / kernel.unit, b / kernel.unit
+        own = {"transform": kernel.transform, "eta": kernel.eta, "weights": kernel.dim_weights, "bias": kernel.bias}
+        return hik(a, b, **own)
+
+    def rows(self, operator, x):
+        return raw_rows(x)
+
+
+class TestPowerHistogram(TestHistogram):
+    transform, eta = "power", 1.7
+
+
+class TestExpHistogram(TestHistogram):
+    transform, eta, unit = "exp", 3.0, 1.6
+
+
+class TestCodedHistogram(TestHistogram):
+    """Queries are coded, with all their values as levels."""
+
+    def rows(self, operator, x):
+        operator.learn_levels(raw_rows(x))
+        return code_rows(raw_rows(x), operator.levels)
+
+    def test_rows_whose_kernel_values_overflow_are_named(self):
+        """They are checked before they are coded, while they are raw."""
+        operator = self.build(continuous(N, D))
+        with pytest.raises(ValueError, match=self.overflow):
+            operator.check(raw_rows(np.full((1, D), 1.7e308)))
+
+
+class TestRBF(OperatorContract):
+    operator = DenseOperator
+
+    def build(self, x):
+        return self.operator(x, RBFKernel(WEIGHTS, GROUPS, 0.2, 3.0, 1.4))
+
+    def matrix(self, kernel, a, b):
+        squares = (a[:, None, :] - b[None, :, :]) ** 2 @ kernel.dim_weights
+        return kernel.bias + kernel.amplitude * np.exp(-kernel.gamma * squares)
+
+
+class TestStoredRBF(TestRBF):
+    operator = StoredOperator
+
+
+class TestStoredInSinglePrecision(TestRBF):
+    tolerance = 1e-5
+
+    def build(self, x):
+        return StoredOperator(x, RBFKernel(WEIGHTS, GROUPS, 0.2, 3.0, 1.4), single=True)
+
+    def test_gradients_by_finite_differences(self):
+        """As exact as single precision."""
+        x = np.random.default_rng(0).random((20, len(GROUPS)))
+        e, f = np.random.default_rng(1).normal(size=(2, 20, 2))
+        found, expected = (build(x).pull_back(e, f) for build in (self.build, TestRBF().build))
+        assert np.allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+class TestDenseLinear(OperatorContract):
+    operator = DenseOperator
+
+    def build(self, x):
+        return self.operator(x, LinearKernel(WEIGHTS, GROUPS, 0.2))
+
+    def matrix(self, kernel, a, b):
+        return kernel.bias + np.einsum("id,jd,d->ij", a, b, kernel.dim_weights)
+
+
+class TestLinear(TestDenseLinear):
+    operator = LinearOperator
+
+
+class TestSparseLinear(TestLinear):
+    def build(self, x):
+        return super().build(sp.csr_array(x))
+
+    def rows(self, operator, x):
+        return sp.csr_array(x)

@@ -1,0 +1,179 @@
+"""What every model of a pool must do, however it is solved. A subclass says how it is set and how exact it is."""
+
+import numpy as np
+import pytest
+
+from core import Settings
+from core.classes import ClassTree
+from core.models.base import PoolModel
+from core.models.parameters import Parameters
+from core.models.registry import ModelInUse
+from tests.core.data import word_counts
+
+N_ITEMS, N_LABELS, N_CLASSES = 100, 70, 3
+TREE = ClassTree.flat(N_CLASSES)
+X, LABELS = word_counts(N_ITEMS, 8, N_CLASSES)
+ITEMS = np.random.default_rng(1).permutation(N_ITEMS)[:N_LABELS]
+FREE = np.setdiff1d(np.arange(N_ITEMS), ITEMS)
+
+
+class PoolModelContract:
+    settings: Settings
+    parameters = Parameters()
+    tolerance = 1e-8
+
+    def begin(self, x=X, tree=TREE, parameters=None):
+        return ModelInUse.begin(self.settings, parameters or self.parameters, x, tree)
+
+    def learnt(self, items=ITEMS, labels=LABELS, **options) -> PoolModel:
+        model = self.begin(**options).model
+        model.learn(items, labels[items], np.ones(len(items)))
+        return model
+
+    def centre(self, means):
+        """What a predictor gives, up to what all classes share."""
+        return means
+
+    def check_same(self, model, expected):
+        assert np.allclose(model.mean, expected.mean, atol=self.tolerance)
+        assert np.allclose(model.variance, expected.variance, atol=self.tolerance)
+        assert np.array_equal(model.labels, expected.labels)
+        assert np.allclose(model.noises, expected.noises)
+
+    def test_one_by_one_is_all_at_once(self):
+        model = self.begin().model
+        for item in ITEMS:
+            model.learn(np.array([item]), LABELS[[item]], np.ones(1))
+        assert model.learnt == ITEMS.tolist()
+        self.check_same(model, self.learnt())
+
+    def test_labels_may_be_learnt_before_the_pool_is_refreshed(self):
+        model = self.begin().model
+        model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS), refresh=False)
+        model.catch_up()
+        self.check_same(model, self.learnt())
+
+    def test_what_is_forgotten_was_never_learnt(self):
+        model = self.learnt()
+        for item in ITEMS[:7]:
+            model.forget(int(item))
+        self.check_same(model, self.learnt(ITEMS[7:]))
+
+    def test_a_relabelled_item_was_always_of_that_class(self):
+        model, other = self.learnt(), LABELS.copy()
+        for item in ITEMS[:5]:
+            other[item] = (LABELS[item] + 1) % N_CLASSES
+            model.relabel(int(item), int(other[item]))
+        self.check_same(model, self.learnt(labels=other))
+
+    def test_doubted_labels_say_less(self):
+        sure, doubted = self.learnt(ITEMS[:-1]), self.learnt(ITEMS[:-1])
+        last = ITEMS[-1:]
+        sure.learn(last, LABELS[last], np.ones(1))
+        doubted.learn(last, LABELS[last], np.array([8.0]))
+        assert doubted.variance[last] > sure.variance[last]
+        assert np.allclose(doubted.factors, [*np.ones(N_LABELS - 1), 8.0])
+        assert doubted.noises[last] == pytest.approx(8.0 * doubted.noise)
+
+    def test_appended_items_were_always_there(self):
+        in_use = self.begin(X[:90])
+        in_use.model.append(in_use.read(X[90:]))
+        assert len(in_use.model) == N_ITEMS
+        in_use.model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS))
+        self.check_same(in_use.model, self.learnt())
+
+    def test_classes_may_get_other_numbers(self):
+        model, numbers = self.learnt(), np.array([2, 0, 3])
+        model.renumber(numbers, ClassTree.flat(4))
+        self.check_same(model, self.learnt(labels=numbers[LABELS], tree=ClassTree.flat(4)))
+
+    def test_rows_that_are_items_get_the_answers_of_items(self):
+        model = self.learnt()
+        rows = model.rows(FREE)
+        mean, variance, probabilities = model.predictive(rows)
+        assert np.allclose(mean, model.mean[FREE], atol=self.tolerance)
+        assert np.allclose(variance, model.variance[FREE], atol=self.tolerance)
+        assert np.allclose(probabilities, model.answers.probabilities(FREE), atol=self.tolerance)
+        assert np.allclose(probabilities.sum(axis=1), 1.0)
+        assert np.array_equal(model.predict(rows), model.answers.predicted(FREE))
+        assert np.allclose(model.means(rows), mean, atol=self.tolerance)
+        assert np.allclose(self.centre(model.predictor(rows)), mean, atol=self.tolerance)
+
+    def test_answers_agree_with_each_other(self):
+        answers = self.learnt().answers
+        every = np.arange(N_ITEMS)
+        probabilities = answers.probabilities(every)
+        assert np.array_equal(answers.predicted(), answers.predicted(every))
+        assert np.array_equal(answers.predicted(), probabilities.argmax(axis=1))
+        assert np.allclose(answers.uncertainty(), 1.0 - probabilities.max(axis=1))
+
+    def test_what_readers_hold_stays_as_it_was(self):
+        model = self.learnt()
+        answers, before = model.answers, model.answers.probabilities(FREE)
+        model.learn(FREE[:5], LABELS[FREE[:5]], np.ones(5))
+        assert np.array_equal(answers.probabilities(FREE), before)
+        assert not np.allclose(model.answers.probabilities(FREE), before)
+
+    def test_left_out_labels_are_predicted_by_the_others(self):
+        model = self.learnt()
+        found = model.answers.left_out(np.sort(ITEMS), LABELS[np.sort(ITEMS)], model.noises[np.sort(ITEMS)], TREE)
+        assert found.means.shape == found.probabilities.shape == (N_LABELS, N_CLASSES)
+        assert np.allclose(found.probabilities.sum(axis=1), 1.0)
+        item = int(np.sort(ITEMS)[4])
+        model.forget(item)
+        expected = model.answers.probabilities(np.array([item]))[0]
+        assert found.probabilities[4].argmax() == expected.argmax()
+
+    def test_labels_of_one_class(self):
+        """Nothing is told apart, but variances fall, and each label is predicted by the others."""
+        model, labels = self.begin().model, np.zeros(N_ITEMS, dtype=np.int64)
+        before = model.variance.mean()
+        model.learn(ITEMS, labels[ITEMS], np.ones(N_LABELS))
+        assert model.variance.mean() < before
+        found = model.answers.left_out(ITEMS, labels[ITEMS], model.noises[ITEMS], TREE)
+        assert (found.predicted == 0).mean() > 0.9
+        assert np.abs(found.means).max() < 10.0
+
+    def test_covariances_are_those_of_the_variances(self):
+        model, a, b = self.learnt(), FREE[:6], ITEMS[:4]
+        assert np.allclose(model.covariance(a, b), model.covariance(b, a).T, atol=self.tolerance)
+        assert np.allclose(model.covariance(a, a).diagonal(), model.variance[a], atol=self.tolerance)
+        assert np.allclose(model.kernel(a, b), model.kernel(b, a).T)
+        assert (model.kernel(a, a).diagonal() >= model.variance[a] - self.tolerance).all()
+
+    def test_the_state_for_strategies_is_that_of_the_items(self):
+        model = self.learnt()
+        state = model.state(FREE, np.arange(0, N_ITEMS, 7))
+        assert np.array_equal(state.rows, FREE)
+        assert np.array_equal(state.mean, model.mean[FREE])
+        assert np.array_equal(state.variance, model.variance[FREE])
+        assert np.array_equal(state.labelled, model.learnt)
+        assert state.probabilities.shape == (len(FREE), N_CLASSES)
+
+    @pytest.mark.parametrize("warm", [False, True])
+    def test_a_dumped_model_comes_back(self, warm):
+        in_use = self.begin()
+        in_use.model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS))
+        in_use.model.forget(int(ITEMS[3]))
+        again = ModelInUse.restore(self.settings, in_use.state(warm=warm), TREE).model
+        self.check_same(again, in_use.model)
+        assert (again.kind, again.solver, again.hyperparameters) == (
+            in_use.model.kind,
+            in_use.model.solver,
+            in_use.model.hyperparameters,
+        )
+        for one in (again, in_use.model):
+            one.learn(FREE[:3], LABELS[FREE[:3]], np.ones(3))
+        self.check_same(again, in_use.model)
+
+    def test_training_changes_parameters_and_keeps_labels(self):
+        in_use = self.begin()
+        in_use.model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS))
+        before = in_use.model.hyperparameters
+        assert in_use.tune(lambda: None)
+        assert in_use.model.hyperparameters != before
+        assert in_use.model.learnt == ITEMS.tolist()
+        self.check_same(in_use.model, self.learnt(parameters=in_use.parameters))
+
+    def test_it_says_how_exact_it_is(self):
+        assert 0.0 <= self.learnt().residual() < 1e-6

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from core import OnlineLearner, Settings
+from core.queries import STRATEGIES, pick, picking
+from core.queries.ask import reference_of
+from tests.core.data import word_counts
+
+NAMES = ["ant", "bee", "cat"]
+
+
+def pool(n_labels):
+    x, y = word_counts(60, 8, 3)
+    learner = OnlineLearner(Settings(), NAMES)
+    learner.add_items(x)
+    learner.label_many({item: NAMES[y[item]] for item in range(n_labels)})
+    return learner
+
+
+def picked_from_all(learner, strategy, count, pending):
+    labelled = learner._model
+    free = np.setdiff1d(np.arange(len(labelled)), [*labelled.learnt, *pending])
+    return pick(labelled.state(free, reference_of(len(labelled))), strategy, count, seed=3, pending=pending)
+
+
+def check(found, expected):
+    assert [one.row for one in found] == [one.row for one in expected]
+    assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-9)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_pool_in_parts_is_asked_as_the_whole(strategy):
+    learner, pending = pool(9), np.array([20, 41])
+    expected = picked_from_all(learner, strategy, 4, pending)
+    check(learner.query(4, strategy, seed=3, pending=pending), expected)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_first_look_finds_the_best_item(strategy, monkeypatch):
+    learner = pool(9)
+    expected = picked_from_all(learner, strategy, 1, np.empty(0, dtype=np.int64))
+    monkeypatch.setattr(picking, "CANDIDATES", 1)
+    monkeypatch.setattr(picking, "PER_PICK", 1)
+    check(learner.query(1, strategy, seed=3), expected)
+
+
+def test_before_two_classes_are_known_questions_stand_for_the_pool():
+    learner, pending = pool(0), np.array([20, 41])
+    check(learner.query(4, "unc", seed=3, pending=pending), picked_from_all(learner, "herding", 4, pending))
+
+
+@pytest.mark.parametrize("noise", [0.1, 1e-12])
+def test_many_pending_items_condition_as_one_by_one(noise):
+    """At once or one after the other; with next to no noise rounding takes some of the covariance away."""
+    learner = pool(20)
+    learner._model.reset(learner._model.operator.kernel, noise)
+    state = learner._model.state(np.arange(20, 60), reference_of(60))
+    at_once, one_by_one = (picking._Batch(state, np.zeros(40)) for _ in range(2))
+    at_once.condition(np.arange(25, 45))
+    for row in range(25, 45):
+        one_by_one.condition(np.array([row]))
+    assert np.allclose(at_once._state.variance, one_by_one._state.variance, atol=1e-8)
+    assert (at_once._state.variance < state.variance).any()
+
+
+def test_a_covariance_that_rounding_made_indefinite_still_has_a_factor():
+    covariance = np.array([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]])
+    factor = picking._factor(covariance, 1e-12)
+    assert np.allclose(factor @ factor.T, covariance, atol=1e-8)
+    assert factor[0, 1] == 0.0
