@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.commands.options import Folder, Url, fatal, settings_with
@@ -56,7 +56,8 @@ def create(
 @app.command("list")
 def list_keys(database: Url = None, data_dir: Folder = None) -> None:
     """Show all keys, without their secrets."""
-    table = Table("id", "name", "role", "project", "made", "revoked")
+    names = ("name", "role", "project", "made", "revoked")
+    table = Table(Column("id", no_wrap=True), *(Column(name, overflow="fold") for name in names))
     with access_to(database, data_dir) as access:
         after = ""
         while page := access.page(after, 100, None):

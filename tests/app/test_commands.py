@@ -169,6 +169,7 @@ def test_keys_beside_a_running_service(address, client, project, beside, monkeyp
     monkeypatch.setattr(access, "REMEMBERED", 0.1)
     secret = done("keys", "create", "ann", *beside).strip()
     limited = done("keys", "create", "bob", "--role", "admin", "--project", project, *beside).strip()
+    done("keys", "create", "somebody whose name takes the room of others " * 3, *beside)
     with Client(address, secret) as ann, Client(address, limited) as bob:
         assert ann.me() == {"name": "ann", "role": "annotator", "project": None}
         assert bob.me() == {"name": "bob", "role": "admin", "project": project}
