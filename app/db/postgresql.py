@@ -4,7 +4,7 @@ import json
 from functools import partial
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
 
 from app.db.locks import WAIT_SECONDS, AdvisoryOwnership, WriteLock
 
@@ -67,6 +67,12 @@ def _engine(url: URL, **options: Any) -> Engine:
         for statement in _ON_CONNECT:
             connection.execute(statement)
         connection.autocommit = False
+
+    @event.listens_for(engine, "handle_error")
+    def close_cursor(context: ExceptionContext) -> None:
+        """SQLAlchemy leaves the cursor of a lost connection to the garbage collector, which psycopg warns of."""
+        if context.is_disconnect and context.execution_context is not None:  # context.cursor is never set
+            context.execution_context.cursor.close()
 
     return engine
 

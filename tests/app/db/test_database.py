@@ -1,3 +1,4 @@
+import gc
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -258,3 +259,18 @@ def test_a_stream_that_a_lost_connection_cuts_leaves_no_cursor_open(postgresql_d
     with pytest.raises(DatabaseUnavailable):
         read()
     assert [cursor.closed for cursor in cursors] == [True]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_stream_that_cannot_begin_leaves_no_cursor_open(postgresql_database):
+    """The connection was lost before the query: the cursor is made, and fails."""
+
+    def read():
+        with postgresql_database.read() as connection:
+            connection.execute(text("SELECT 1"))
+            kill_sessions(postgresql_database, "pid <> pg_backend_pid()")
+            next(events.stream(connection, "p"))
+
+    with pytest.raises(DatabaseUnavailable):
+        read()
+    gc.collect()  # psycopg would warn of it now
