@@ -7,7 +7,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.settings import ServiceSettings
 
-MOST_HEADERS = 64 * 1024  # bytes
+MAX_HEADER_BYTES = 64 * 1024  # bytes
 SLOWEST = 1024  # bytes a second of an answer
 
 
@@ -42,7 +42,7 @@ class TimedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._header_bytes is not None and not self._just_begun:  # others may have come behind a large body
             self._header_bytes += len(data)
-            if self._header_bytes > MOST_HEADERS:
+            if self._header_bytes > MAX_HEADER_BYTES:
                 self._refuse_headers()
         self._watch()
 
@@ -98,7 +98,7 @@ class TimedProtocol(HttpToolsProtocol):
 
     def _refuse_headers(self) -> None:
         if self.cycle is None:
-            self.send_400_response(f"The headers may have {MOST_HEADERS} bytes.")
+            self.send_400_response(f"The headers may have {MAX_HEADER_BYTES} bytes.")
         else:  # nothing is put into the answer to another request
             self.transport.abort()
 

@@ -7,15 +7,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from app.commands.plots import new_figure, save
-from core.experiments.simulation import Curve, Task, marks, simulate
+from core.experiments.simulation import Curve, Dataset, marks, simulate
 
 
-def play(task: Task, names: list[str], budget: int, repeats: int, seed: int) -> list[Curve]:
+def play(dataset: Dataset, names: list[str], budget: int, repeats: int, seed: int) -> list[Curve]:
     """A curve for each strategy."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("playing", total=len(names) * repeats * len(marks(budget, len(task.y))))
-        return simulate(task, names, budget, repeats=repeats, seed=seed, on_progress=lambda: progress.advance(bar))
+        bar = progress.add_task("playing", total=len(names) * repeats * len(marks(budget, len(dataset.y))))
+        return simulate(dataset, names, budget, repeats=repeats, seed=seed, on_progress=lambda: progress.advance(bar))
 
 
 def print_curves(curves: list[Curve], target: float) -> None:

@@ -9,20 +9,20 @@ import typer
 from sklearn.datasets import load_svmlight_file
 
 from core.checks import check_finite
-from core.experiments.simulation import Task
+from core.experiments.simulation import Dataset
 
 TEST_SHARE = 0.3
 
 
-def load(path: Path, seed: int, test_share: float = TEST_SHARE) -> Task:
+def load(path: Path, seed: int, test_share: float = TEST_SHARE) -> Dataset:
     """The file for a command, or a sentence that says what is wrong with it."""
     try:
-        return read_task(path, seed, test_share)
+        return read_dataset(path, seed, test_share)
     except (OSError, ValueError) as error:
         raise typer.BadParameter(str(error)) from error
 
 
-def read_task(path: Path, seed: int = 0, test_share: float = TEST_SHARE) -> Task:
+def read_dataset(path: Path, seed: int = 0, test_share: float = TEST_SHARE) -> Dataset:
     """A pool and a test set; what comes without a test set is split at random, by the seed."""
     x, y, x_test, y_test = _read(path)
     _check(path, x, y)
@@ -35,7 +35,7 @@ def read_task(path: Path, seed: int = 0, test_share: float = TEST_SHARE) -> Task
         test, pool = np.split(order, [max(int(test_share * len(y)), 1)])
         x, y, x_test, y_test = x[pool], y[pool], x[test], y[test]
     classes = np.unique(np.concatenate([y, y_test]))
-    return Task(x, np.searchsorted(classes, y), x_test, np.searchsorted(classes, y_test), len(classes))
+    return Dataset(x, np.searchsorted(classes, y), x_test, np.searchsorted(classes, y_test), len(classes))
 
 
 def _check(path: Path, x: Any, y: Any) -> None:

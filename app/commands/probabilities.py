@@ -10,19 +10,21 @@ from rich.table import Table
 
 from app.commands.plots import new_figure, save
 from core.experiments.evaluation import Evaluation, evaluate
-from core.experiments.simulation import Task
+from core.experiments.simulation import Dataset
 from core.metrics import error_reject_curve, reliability_curve
 
 REJECTED = (0.1, 0.2)
 
 
-def measure(task: Task, names: list[Any], kernel: Any, rows: int, seed: int) -> list[Evaluation]:
+def measure(dataset: Dataset, names: list[Any], kernel: Any, rows: int, seed: int) -> list[Evaluation]:
     """One for each likelihood."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, console=Console(stderr=True)) as progress:
         bar = progress.add_task("fitting", total=len(names))
         try:
-            return evaluate(task, names, kernel=kernel, rows=rows, seed=seed, on_progress=lambda: progress.advance(bar))
+            return evaluate(
+                dataset, names, kernel=kernel, rows=rows, seed=seed, on_progress=lambda: progress.advance(bar)
+            )
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
 

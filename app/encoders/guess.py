@@ -20,7 +20,7 @@ TEXT_NAMES = (
 VECTOR_NAMES = ("features", "vector", "embedding", "embeddings")
 SET_NAMES = ("set", "vectors", "points")
 TEXT_WORDS = 5.0  # words an unnamed column of texts has on average
-MOST_STRAY = 0.05  # of the files may be outside of the folders of their classes
+MAX_STRAY_SHARE = 0.05  # of the files may be outside of the folders of their classes
 VECTOR_COLUMNS = 16  # columns of numbers from which on they are one vector
 
 
@@ -197,5 +197,5 @@ def _folders(names: Sequence[str]) -> tuple[str, ...]:
     """Innermost folders, if nearly every file has one and they hold several files each on average."""
     counts = Counter(folder_of(name) for name in names)
     stray = counts.pop("", 0)
-    several = len(counts) >= 2 and len(names) >= 2 * len(counts) and stray <= MOST_STRAY * len(names)
+    several = len(counts) >= 2 and len(names) >= 2 * len(counts) and stray <= MAX_STRAY_SHARE * len(names)
     return tuple(sorted(counts)) if several else ()

@@ -20,13 +20,13 @@ from core._types import Floats, Indices
 Words = Annotated[int, Field(ge=1, le=20_000)]
 Grids = tuple[Annotated[int, Field(ge=1, le=16)], ...]
 POINTS = 60  # of each picture for the vocabularies
-AT_LEAST = 64  # pixels that smaller pictures are scaled up to
+MIN_SIZE = 64  # pixels that smaller pictures are scaled up to
 
 
 class ImageOptions(Options):
     """Vocabularies, and the grids that a picture is divided by; each grid is a channel, and no grid leaves them out."""
 
-    size: Annotated[int, Field(ge=AT_LEAST, le=1024)] = Field(256, description="pixels of the longer side")
+    size: Annotated[int, Field(ge=MIN_SIZE, le=1024)] = Field(256, description="pixels of the longer side")
     words: Words = Field(500, description="visual words, at most")
     word_grids: Grids = Field((1, 2), description="spatial pyramid of visual words")
     gradient_grids: Grids = Field((4,), description="spatial pyramid of gradient orientations")
@@ -145,7 +145,7 @@ def _nothing() -> None:
 def _read(raw: Raw, options: ImageOptions) -> NDArray[np.uint8]:
     if not isinstance(raw, Path):
         raise BrokenPictureError(f"expected the file of a picture, got {type(raw).__name__}")
-    return luma_and_colour(read_picture(raw, options.size, AT_LEAST))
+    return luma_and_colour(read_picture(raw, options.size, MIN_SIZE))
 
 
 def _points_of(options: ImageOptions, sample: Sequence[tuple[Raw, int]]) -> list[tuple[Floats, Floats] | None]:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 FORMATS = ("JPEG", "PNG", "WEBP")
-MOST_PIXELS = 50_000_000  # of a file, before it is unpacked
-LEAST_SIDE = 32
+MAX_PIXELS = 50_000_000  # of a file, before it is unpacked
+MIN_SIDE = 32
 LARGE = 16_000_000  # pixels from which on a picture is brought to RGB in strips
 STRIP = 1_000_000  # pixels
 
@@ -21,15 +21,15 @@ def read_picture(path: Path, longest: int, at_least: int) -> Image.Image:
     """The first frame, upright, in RGB, its longer side between `at_least` and `longest` pixels."""
     try:
         with Image.open(path, formats=FORMATS) as image:
-            if image.width * image.height > MOST_PIXELS:
-                raise BrokenPictureError(f"more than {MOST_PIXELS // 1_000_000} million pixels")
+            if image.width * image.height > MAX_PIXELS:
+                raise BrokenPictureError(f"more than {MAX_PIXELS // 1_000_000} million pixels")
             image.draft("RGB", (longest, longest))  # JPEG is unpacked at the size that is needed
             ImageOps.exif_transpose(image, in_place=True)
             return _resized(image, _size(image, longest, at_least))
     except UnidentifiedImageError as error:
         raise BrokenPictureError("not a JPEG, PNG or WebP picture") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise BrokenPictureError(f"more than {MOST_PIXELS // 1_000_000} million pixels") from error
+        raise BrokenPictureError(f"more than {MAX_PIXELS // 1_000_000} million pixels") from error
     except FileNotFoundError as error:
         raise BrokenPictureError("there is no such file") from error
     except (OSError, SyntaxError, ValueError, EOFError, MemoryError, OverflowError) as error:
@@ -52,13 +52,13 @@ def _size(image: Image.Image, longest: int, at_least: int) -> tuple[int, int]:
     """Width and height that it is to have."""
     side = max(image.size)
     scale = min(max(side, at_least), longest) / side
-    width, height = (max(LEAST_SIDE, round(length * scale)) for length in image.size)
+    width, height = (max(MIN_SIDE, round(length * scale)) for length in image.size)
     return width, height
 
 
 def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     """In RGB. What a resizing makes of a narrow picture first is as large as that of a wide one."""
-    if max(image.width, LEAST_SIDE) * max(image.height, LEAST_SIDE) <= LARGE:
+    if max(image.width, MIN_SIDE) * max(image.height, MIN_SIDE) <= LARGE:
         return _rgb(image).resize(size, Image.Resampling.BICUBIC)
     across, down = (max(1, length // (2 * target)) for length, target in zip(image.size, size, strict=True))
     box = 0, 0, image.width / across, image.height / down

@@ -15,7 +15,7 @@ from app.label_studio.label_config import LabelConfig
 from app.services.imports.archives import PICTURES
 from app.services.imports.raw_items import PORTION, Broken, RawItem, RawPortion, checked_item
 from app.services.imports.raw_run import RawImport
-from app.services.imports.tables import MOST_TEXT
+from app.services.imports.tables import MAX_TEXT_CHARACTERS
 from app.services.items import features
 from app.services.items.add import AddItems, NewItem
 from app.services.items.encoder import fitted_encoder
@@ -24,7 +24,7 @@ from app.services.registry.running import Running
 from app.services.runtime.jobs import Progress
 
 FEW = 50  # tasks that are encoded at once, in this process
-AT_LEAST = 20  # tasks that an encoder is learnt from, where it is not known that there are no more
+MIN_TASKS = 20  # tasks that an encoder is learnt from, where it is not known that there are no more
 NO_FEATURES = "there is no item with the key of this task, and the project has no encoder to make one"
 
 Fetch = Callable[[str, Path], None]
@@ -104,8 +104,8 @@ class TaskSource:
         if not isinstance(value, str) or not value:
             raise ValueError(f"the task has no {self.guess.kind} in its field {self._config.field[:100]}")
         if self.guess.kind == "text":
-            if len(value) > MOST_TEXT:
-                raise ValueError(f"longer than {MOST_TEXT} characters")
+            if len(value) > MAX_TEXT_CHARACTERS:
+                raise ValueError(f"longer than {MAX_TEXT_CHARACTERS} characters")
             return RawItem(task.key, value, data | {"text": value})
         file = self._folder / str(task.number)
         self._fetch(value, file)
@@ -132,7 +132,7 @@ class Intake:
         new = [task for task in waiting if self._held(task) is None]
         if project.settings.encoder == "none" or self.config.kind is None:
             return self._store_outcome(waiting, {task.key: NO_FEATURES for task in new})
-        if project.encoder is None and not are_all and len(new) < AT_LEAST:
+        if project.encoder is None and not are_all and len(new) < MIN_TASKS:
             return self._store_outcome([task for task in waiting if task not in new], {})
         if not new:
             return self._store_outcome(waiting, {})

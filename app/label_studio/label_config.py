@@ -16,8 +16,8 @@ RawKind = Literal["text", "image"]
 RAW: dict[str, RawKind] = {"Text": "text", "HyperText": "text", "Image": "image"}  # tags whose data can be encoded
 REMARKS = ("TextArea", "Rating", "Number", "DateTime")  # controls beside the choice that say nothing of the class
 LONGEST = 200  # characters of a class
-MOST_CLASSES = 1000
-MOST_CHARACTERS = 2**20
+MAX_CLASSES = 1000
+MAX_CHARACTERS = 2**20
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def read_config(text: str) -> LabelConfig:
 
 
 def _parsed(text: str) -> Element:
-    if len(text) > MOST_CHARACTERS:
-        raise Invalid(f"the label config may have {MOST_CHARACTERS} characters")
+    if len(text) > MAX_CHARACTERS:
+        raise Invalid(f"the label config may have {MAX_CHARACTERS} characters")
     try:
         root: Element = fromstring(text, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
@@ -110,8 +110,8 @@ def _classes(control: Element) -> tuple[str, ...]:
     names = [choice.get("alias") or choice.get("value") or "" for choice in choices]
     if any(list(_choices(choice)) for choice in choices):
         raise Invalid("choices within choices are not supported: list all classes directly in <Choices>")
-    if not 2 <= len(names) <= MOST_CLASSES:
-        raise Invalid(f"<Choices> needs from 2 to {MOST_CLASSES} choices; there are {len(names)}")
+    if not 2 <= len(names) <= MAX_CLASSES:
+        raise Invalid(f"<Choices> needs from 2 to {MAX_CLASSES} choices; there are {len(names)}")
     if len(set(names)) < len(names) or not all(0 < len(name) <= LONGEST for name in names):
         raise Invalid(f"each <Choice> needs a value of its own of 1 to {LONGEST} characters")
     return tuple(names)

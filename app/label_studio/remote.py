@@ -16,8 +16,8 @@ from app.label_studio.protocol import ExportedTask, RemoteProject, UserSent
 from app.services.problems import Invalid
 
 CONNECT, ANSWER = 3.0, 30.0  # seconds for a connection, and between two pieces of an answer
-MOST_JSON = 2**29  # bytes of an export
-MOST_PICTURE = 50 * 2**20
+MAX_JSON_BYTES = 2**29  # bytes of an export
+MAX_PICTURE_BYTES = 50 * 2**20
 PICTURE_SECONDS = 30.0
 FILES = ("/data/", "/tasks/")  # where pictures of tasks are
 ELSEWHERE = "pictures are fetched from Label Studio's own address only: upload them there"
@@ -144,8 +144,8 @@ class Remote:
                 raise ValueError(f"Label Studio answered {response.status_code} for this file")
             for chunk in response.iter_bytes():
                 size += len(chunk)
-                if size > MOST_PICTURE:
-                    raise ValueError(f"larger than {MOST_PICTURE} bytes")
+                if size > MAX_PICTURE_BYTES:
+                    raise ValueError(f"larger than {MAX_PICTURE_BYTES} bytes")
                 if time.monotonic() > end:
                     raise ValueError(f"Label Studio took more than {PICTURE_SECONDS:.0f} seconds for this file")
                 file.write(chunk)
@@ -205,8 +205,8 @@ def _whole(response: httpx.Response) -> bytes:
     for piece in response.iter_bytes():
         pieces.append(piece)
         size += len(piece)
-        if size > MOST_JSON:
-            raise RemoteError(f"Label Studio answered with more than {MOST_JSON} bytes")
+        if size > MAX_JSON_BYTES:
+            raise RemoteError(f"Label Studio answered with more than {MAX_JSON_BYTES} bytes")
     return b"".join(pieces)
 
 

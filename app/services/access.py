@@ -22,7 +22,7 @@ RANK: dict[str, int] = {"reader": 0, "annotator": 1, "admin": 2}
 PREFIX = "ask_"
 REMEMBERED = 2.0  # seconds for which a key is not looked up again: so long another process's revocation takes
 BAD_PER_MINUTE = 20
-MOST_KNOWN = 10_000
+MAX_KNOWN_KEYS = 10_000
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Access:
 
 def _trim(known: OrderedDict[Any, Any]) -> None:
     """Forget what is oldest, so that nobody fills the memory."""
-    while len(known) > MOST_KNOWN:
+    while len(known) > MAX_KNOWN_KEYS:
         known.popitem(last=False)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from core._types import Indices
 from core.classes.tree import ROOT, ClassTree
 
-MOST_LEVELS = 16  # of a tree
+MAX_LEVELS = 16  # of a tree
 
 
 def checked_name(name: Any) -> str:
@@ -51,8 +51,8 @@ class Nodes:
             if parent in path:
                 raise ValueError(f"class {parent!r} cannot be a kind of itself: a tree has no cycle")
             path.append(parent)
-            if len(path) > MOST_LEVELS:
-                raise ValueError(f"class {child!r} is too deep: a tree of classes may have {MOST_LEVELS} levels")
+            if len(path) > MAX_LEVELS:
+                raise ValueError(f"class {child!r} is too deep: a tree of classes may have {MAX_LEVELS} levels")
 
     @cached_property
     def names(self) -> tuple[Any, ...]:

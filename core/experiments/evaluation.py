@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from core._types import Floats, Indices
 from core.estimators.classifier import GPHIKClassifier
-from core.experiments.simulation import Task
+from core.experiments.simulation import Dataset
 from core.metrics import Quality, error_reject_curve
 from core.settings import KernelRule
 
@@ -38,7 +38,7 @@ class Evaluation:
 
 
 def evaluate(
-    task: Task,
+    dataset: Dataset,
     likelihoods: Sequence[Likelihood] = ("gaussian", "softmax", "logistic"),
     *,
     kernel: KernelRule = "rbf",
@@ -52,18 +52,18 @@ def evaluate(
     cross-validated likelihood, "logistic" is scikit-learn's logistic regression. All see columns of variance 1, except
     that the kernels "hik" and "auto" see the numbers as they are. `on_progress` is called after each.
     """
-    order = np.random.default_rng(seed).permutation(len(task.y))[:rows]
-    x, y = task.x[order], task.y[order]
+    order = np.random.default_rng(seed).permutation(len(dataset.y))[:rows]
+    x, y = dataset.x[order], dataset.y[order]
     scale = StandardScaler(with_mean=not sp.issparse(x)).fit(x)
     found = []
     for likelihood in likelihoods:
         model = _model(likelihood, kernel)
         as_it_is = likelihood != "logistic" and kernel in ("hik", "auto")
-        own, own_test = (x, task.x_test) if as_it_is else (scale.transform(part) for part in (x, task.x_test))
-        p = np.zeros((len(task.y_test), task.n_classes))
+        own, own_test = (x, dataset.x_test) if as_it_is else (scale.transform(part) for part in (x, dataset.x_test))
+        p = np.zeros((len(dataset.y_test), dataset.n_classes))
         model.fit(own, y)
         p[:, model.classes_] = model.predict_proba(own_test)
-        found.append(Evaluation(likelihood, p, task.y_test))
+        found.append(Evaluation(likelihood, p, dataset.y_test))
         on_progress()
     return found
 

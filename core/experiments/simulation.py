@@ -41,7 +41,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Dataset:
     """A pool with its labels, and rows to test on."""
 
     x: Any
@@ -52,29 +52,36 @@ class Task:
 
 
 def play(
-    task: Task, strategy: str, budget: int, *, settings: Settings, seed: int = 0, tune: bool = True, initial: int = 0
+    dataset: Dataset,
+    strategy: str,
+    budget: int,
+    *,
+    settings: Settings,
+    seed: int = 0,
+    tune: bool = True,
+    initial: int = 0,
 ) -> Iterator[tuple[int, float]]:
     """Ask, answer, learn: (labels, test accuracy) at each checkpoint.
 
     The pool is shuffled by the seed; its first `initial` items have labels from the start, the learner's own cold start
     chooses otherwise. Hyperparameters (with kernel="auto" the kernel, too) are found at 10, 20, 40, ... labels.
     """
-    order = np.random.default_rng(seed).permutation(len(task.y))
-    learner = OnlineLearner(settings, [str(c) for c in range(task.n_classes)])
-    learner.add_items(task.x[order])
+    order = np.random.default_rng(seed).permutation(len(dataset.y))
+    learner = OnlineLearner(settings, [str(c) for c in range(dataset.n_classes)])
+    learner.add_items(dataset.x[order])
     checkpoints = set(marks(budget, len(order)).tolist())
     retune_at = 10
     for n in range(1, min(budget, len(order)) + 1):
         item = n - 1 if n <= initial else learner.query(1, strategy, seed=seed * 1_000_003 + n)[0].row
-        learner.label(item, str(task.y[order[item]]))
+        learner.label(item, str(dataset.y[order[item]]))
         if tune and n == retune_at:
             if settings.kernel == "auto":
-                learner = OnlineLearner.build(settings, task.x[order], learner.labelling(), train=True)
+                learner = OnlineLearner.build(settings, dataset.x[order], learner.labelling(), train=True)
             else:
                 learner.tune()
             retune_at *= 2
         if n in checkpoints:
-            yield n, float(np.mean(learner.predict(task.x_test) == task.y_test))
+            yield n, float(np.mean(learner.predict(dataset.x_test) == dataset.y_test))
 
 
 def marks(budget: int, size: int) -> Indices:
@@ -84,7 +91,7 @@ def marks(budget: int, size: int) -> Indices:
 
 
 def simulate(
-    task: Task,
+    dataset: Dataset,
     strategies: list[str],
     budget: int,
     *,
@@ -99,18 +106,18 @@ def simulate(
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.random((60, 2)); y = (x[:, 0] > x[:, 1]).astype(int)
-    >>> curves = simulate(Task(x[:40], y[:40], x[40:], y[40:], 2), ["random", "unc"], 12, repeats=1)
+    >>> curves = simulate(Dataset(x[:40], y[:40], x[40:], y[40:], 2), ["random", "unc"], 12, repeats=1)
     >>> [curve.strategy for curve in curves], curves[0].accuracy.shape
     (['random', 'unc'], (1, 8))
     """
-    settings = settings or default_settings(task.x)
+    settings = settings or default_settings(dataset.x)
     curves = []
     for strategy in strategies:
         runs = []
         for repeat in range(repeats):
             run = []
             for point in play(
-                task, strategy, budget, settings=settings, seed=seed + repeat, tune=tune, initial=initial
+                dataset, strategy, budget, settings=settings, seed=seed + repeat, tune=tune, initial=initial
             ):
                 run.append(point)
                 on_progress()

@@ -8,8 +8,8 @@ import numpy as np
 
 from core._types import Floats, Indices, no_rows
 from core.drafts import Drafted, all_or_nothing
-from core.forest.leaf import LEAST_ROWS, Leaf, LeafModel, LeafSettings, ModelCache, for_all_classes
-from core.forest.mixture import Answers, Mixture, Need, disagreement, mixture
+from core.forest.leaf import MIN_ROWS, Leaf, LeafModel, LeafSettings, ModelCache, for_all_classes
+from core.forest.mixture import Mixture, Need, TreeMoments, disagreement, mixture
 from core.forest.rows import ForestRows
 from core.forest.tree import Tree, TreeRule, grow
 from core.kernels import Kernel
@@ -40,7 +40,7 @@ class Forest(Drafted, Generic[R]):
         self.settings = settings
         self.rows = rows
         self.labels = labels  # the class number of each row, -1 without a label
-        self.factors: Floats | None = None  # of the noise on each row's label, where they are not all 1
+        self.noise_factors: Floats | None = None  # of the noise on each row's label, where they are not all 1
         self.n_classes = n_classes
         self.rule: TreeRule = rule
         self.seed = seed
@@ -110,7 +110,7 @@ class Forest(Drafted, Generic[R]):
         """Hyperparameters of its own for each leaf that has rows enough, by a search that begins with its model."""
         for t, leaves in enumerate(self.leaves):
             for node, leaf in list(leaves.items()):
-                if len(leaf.classes) > 1 and len(leaf.members) >= LEAST_ROWS:
+                if len(leaf.classes) > 1 and len(leaf.members) >= MIN_ROWS:
                     known = self.model(t, node)
                     regression = known.regression.draft()
                     kernel, noise = tune(regression)
@@ -125,8 +125,8 @@ class Forest(Drafted, Generic[R]):
         self.rows.append(x)
         more = np.full(len(self.rows) - n, -1) if labels is None else labels
         self.labels = np.concatenate([self.labels, more])
-        if self.factors is not None:
-            self.factors = np.concatenate([self.factors, np.ones(len(more))])
+        if self.noise_factors is not None:
+            self.noise_factors = np.concatenate([self.noise_factors, np.ones(len(more))])
         if labels is not None:
             for t, node in self._enter(x, n + np.arange(len(more))):
                 leaf = self.leaves[t][node]
@@ -134,10 +134,12 @@ class Forest(Drafted, Generic[R]):
                     self._split(t, node)
 
     @all_or_nothing
-    def learn(self, rows: Indices, labels: Indices, factors: Floats) -> None:
-        """Rows get their first labels; `factors` multiply the noise on them."""
+    def learn(self, rows: Indices, labels: Indices, noise_factors: Floats) -> None:
+        """Rows get their first labels; `noise_factors` multiply the noise on them."""
         self.labels = _changed(self.labels, rows, labels)
-        self.factors = _changed(np.ones(len(self.labels)) if self.factors is None else self.factors, rows, factors)
+        self.noise_factors = _changed(
+            np.ones(len(self.labels)) if self.noise_factors is None else self.noise_factors, rows, noise_factors
+        )
         self._enter(self.rows.take(rows), rows)
 
     @all_or_nothing
@@ -147,8 +149,8 @@ class Forest(Drafted, Generic[R]):
             leaf = self.leaves[t][node]
             self._change_members(t, node, leaf.members[~np.isin(leaf.members, rows)])
         self.labels = _changed(self.labels, rows, -1)
-        if self.factors is not None:
-            self.factors = _changed(self.factors, rows, 1.0)
+        if self.noise_factors is not None:
+            self.noise_factors = _changed(self.noise_factors, rows, 1.0)
 
     @all_or_nothing
     def relabel(self, rows: Indices, labels: Indices) -> None:
@@ -162,7 +164,7 @@ class Forest(Drafted, Generic[R]):
         """Rows have these numbers, in the same order; those with -1, which have no labels, are gone."""
         before = self.leaves
         self.labels = self.labels[numbers >= 0]
-        self.factors = None if self.factors is None else self.factors[numbers >= 0]
+        self.noise_factors = None if self.noise_factors is None else self.noise_factors[numbers >= 0]
         self.leaves = [
             {node: replace(leaf, members=numbers[leaf.members]) for node, leaf in leaves.items()} for leaves in before
         ]
@@ -207,22 +209,22 @@ class Forest(Drafted, Generic[R]):
 
     def means(self, x: Any) -> Floats:
         """Averaged over the trees; rows x M. Models that were dropped are not solved for it."""
-        return mixture(self.answers(x, "mean"), "mean").mean
+        return mixture(self.tree_moments(x, "mean"), "mean").mean
 
     def probabilities(self, x: Any) -> Floats:
         """Of the classes, averaged over the trees; rows x M."""
-        return mixture(self.answers(x, "probabilities"), "probabilities").probabilities
+        return mixture(self.tree_moments(x, "probabilities"), "probabilities").probabilities
 
     def posterior(self, x: Any) -> Mixture:
         """Mean, variance and probabilities."""
-        return mixture(self.answers(x))
+        return mixture(self.tree_moments(x))
 
-    def answers(self, x: Any, need: Need = "all") -> Iterator[Answers]:
+    def tree_moments(self, x: Any, need: Need = "all") -> Iterator[TreeMoments]:
         """What the trees say one by one of rows in the form that they are kept in."""
         for t, tree in enumerate(self.trees):
-            yield self._answers(t, x, self.rows.route(tree, x), need)
+            yield self._tree_moments(t, x, self.rows.route(tree, x), need)
 
-    def _answers(self, t: int, x: Any, nodes: Indices, need: Need) -> Answers:
+    def _tree_moments(self, t: int, x: Any, nodes: Indices, need: Need) -> TreeMoments:
         n = len(nodes)
         mean, variance = np.zeros((n, self.n_classes)), np.zeros(n)
         noise, pure = np.full(n, self.settings.noise), np.full(n, -1)
@@ -241,7 +243,7 @@ class Forest(Drafted, Generic[R]):
                     mean[some] = self._means(t, node, query)
                 if need != "mean":
                     variance[some] = self.model(t, node).variance(query)
-        return Answers(mean, variance, noise, pure)
+        return TreeMoments(mean, variance, noise, pure)
 
     def _means(self, t: int, node: int, query: Any) -> Floats:
         leaf = self.leaves[t][node]
@@ -308,14 +310,14 @@ class Forest(Drafted, Generic[R]):
     def _solved(self, leaf: Leaf) -> LeafModel:
         rows, size = leaf.expected(self.settings), self.settings.leaf_size
         classes, n_functions = self._functions(leaf)
-        used, labels, factors = rows, self.labels[rows], self.factors_of(rows)
+        used, labels, noise_factors = rows, self.labels[rows], self.noise_factors_of(rows)
         if len(rows) > 2 * size:  # that could not be split
-            used, labels, factors = self.rows.distinct(rows, labels, factors)
+            used, labels, noise_factors = self.rows.distinct(rows, labels, noise_factors)
         operator, numbers = (
             self.rows.operator(used, leaf.kernel or self.settings.kernel),
             np.searchsorted(classes, labels),
         )
-        begin = (operator, numbers) if (factors == 1.0).all() else (operator.only(no_rows()), no_rows())
+        begin = (operator, numbers) if (noise_factors == 1.0).all() else (operator.only(no_rows()), no_rows())
         regression = LabelRegression(
             *begin,
             n_functions,
@@ -324,7 +326,7 @@ class Forest(Drafted, Generic[R]):
             pool=self.rows.pool,
         )
         if len(regression.labels) < len(numbers):  # labels that are doubted
-            regression.operator, regression.labels, regression.factors = operator, numbers, factors
+            regression.operator, regression.labels, regression.noise_factors = operator, numbers, noise_factors
             regression.refit()
         return LeafModel(leaf, rows, self.labels[rows], classes, regression)
 
@@ -348,7 +350,7 @@ class Forest(Drafted, Generic[R]):
                 np.searchsorted(classes, labels[n:]),
                 np.searchsorted(classes, known.classes),
                 n_functions,
-                self.factors_of(rows[n:]),
+                self.noise_factors_of(rows[n:]),
             )
         return LeafModel(leaf, rows, labels, classes, regression)
 
@@ -358,9 +360,9 @@ class Forest(Drafted, Generic[R]):
             return np.arange(self.n_classes), self.n_classes
         return leaf.classes, len(leaf.classes) + 1
 
-    def factors_of(self, rows: Indices) -> Floats:
+    def noise_factors_of(self, rows: Indices) -> Floats:
         """Of the noise on the labels of these rows."""
-        return np.ones(len(rows)) if self.factors is None else self.factors[rows]
+        return np.ones(len(rows)) if self.noise_factors is None else self.noise_factors[rows]
 
     def _keep(self, t: int, node: int, known: LeafModel) -> None:
         for (other, place), dropped in self.models.keep((t, node), known):

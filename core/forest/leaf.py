@@ -10,7 +10,7 @@ from core.drafts import Drafted
 from core.kernels import Kernel
 from core.posterior import LabelRegression
 
-LEAST_ROWS = 20  # to learn hyperparameters from
+MIN_ROWS = 20  # to learn hyperparameters from
 Place = tuple[int, int]  # tree and node
 
 

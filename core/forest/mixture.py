@@ -13,8 +13,8 @@ Need = Literal["mean", "moments", "probabilities", "all"]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """What the leaves of one tree say of some rows; what was not needed is zero."""
+class TreeMoments:
+    """Moments of some rows by the leaves of one tree; what was not needed is zero."""
 
     mean: Floats  # rows x M; +1 and -1 in a leaf that has one class only
     variance: Floats  # rows
@@ -47,11 +47,11 @@ def leaf_probabilities(means: Floats, variances: Floats, pure: Indices) -> Float
     return found
 
 
-def mixture(trees: Iterable[Answers], need: Need = "all") -> Mixture:
-    """The average of the trees' answers for the same rows; one tree at a time need be in memory.
+def mixture(trees: Iterable[TreeMoments], need: Need = "all") -> Mixture:
+    """The average of the trees' moments for the same rows; one tree at a time need be in memory.
 
-    >>> a = Answers(np.array([[1.0, -1.0]]), np.zeros(1), np.ones(1), np.array([0]))
-    >>> b = Answers(np.array([[0.0, 0.0]]), np.ones(1), np.ones(1), np.array([-1]))
+    >>> a = TreeMoments(np.array([[1.0, -1.0]]), np.zeros(1), np.ones(1), np.array([0]))
+    >>> b = TreeMoments(np.array([[0.0, 0.0]]), np.ones(1), np.ones(1), np.array([-1]))
     >>> found = mixture([a, b])
     >>> found.mean.tolist(), found.variance.tolist(), found.probabilities.tolist()
     ([[0.5, -0.5]], [0.75], [[0.75, 0.25]])

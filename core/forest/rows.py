@@ -56,7 +56,7 @@ class ForestRows(Protocol):
         """Of these rows."""
         ...
 
-    def distinct(self, numbers: Indices, labels: Indices, factors: Floats) -> tuple[Indices, Indices, Floats]:
+    def distinct(self, numbers: Indices, labels: Indices, noise_factors: Floats) -> tuple[Indices, Indices, Floats]:
         """The same rows, where those that are equal may have become one."""
         ...
 
@@ -120,11 +120,11 @@ class TableRows(Drafted):
     def operator(self, numbers: Indices, kernel: Kernel) -> Operator:
         return self._operator(self.take(numbers), kernel)
 
-    def distinct(self, numbers: Indices, labels: Indices, factors: Floats) -> tuple[Indices, Indices, Floats]:
+    def distinct(self, numbers: Indices, labels: Indices, noise_factors: Floats) -> tuple[Indices, Indices, Floats]:
         """Equal rows with equal labels as one, with less noise: n of them tell as much as one with noise / n."""
         both = np.column_stack([dense(self.take(numbers)), labels])
         _, first, inverse = np.unique(both, axis=0, return_index=True, return_inverse=True)
-        return numbers[first], labels[first], 1.0 / np.bincount(inverse.ravel(), 1.0 / factors)
+        return numbers[first], labels[first], 1.0 / np.bincount(inverse.ravel(), 1.0 / noise_factors)
 
     def prior(self, a: Table, b: Table, kernel: Kernel) -> Floats:
         return self._operator(b, kernel).cross(self.reader(a)).T

@@ -10,7 +10,7 @@ import numpy as np
 from core._types import Floats, Indices, Table
 from core.factory import untuned
 from core.forest.forest import Forest, R
-from core.forest.leaf import LEAST_ROWS, LeafSettings
+from core.forest.leaf import MIN_ROWS, LeafSettings
 from core.forest.rows import TableRows
 from core.forest.tree import TreeRule
 from core.kernels import Kernel, RBFKernel
@@ -71,7 +71,7 @@ class LeafRows(NamedTuple):
 
     operator: Operator
     targets: Floats  # rows x M
-    factors: Floats  # of their noise
+    noise_factors: Floats  # n
 
 
 def tune_shared(
@@ -85,13 +85,13 @@ def tune_shared(
 def impure_leaves(forest: Forest[R], seed: int = 0) -> Iterator[LeafRows]:
     """The rows of leaves that have several classes, in an order that has nothing to do with them."""
     leaves = [leaf for some in forest.leaves for leaf in some.values()]
-    leaves = [leaf for leaf in leaves if len(leaf.classes) > 1 and len(leaf.members) >= LEAST_ROWS]
+    leaves = [leaf for leaf in leaves if len(leaf.classes) > 1 and len(leaf.members) >= MIN_ROWS]
     for i in np.random.default_rng(seed).permutation(len(leaves)):
         leaf = leaves[i]
         rows = leaf.members[: max(2 * forest.settings.leaf_size, SAMPLE_ROWS)]
         numbers = np.searchsorted(leaf.classes, forest.labels[rows])
         operator = forest.rows.operator(rows, forest.settings.kernel)
-        yield LeafRows(operator, one_vs_all(numbers, len(leaf.classes) + 1), forest.factors_of(rows))
+        yield LeafRows(operator, one_vs_all(numbers, len(leaf.classes) + 1), forest.noise_factors_of(rows))
 
 
 def tune_parts(
@@ -106,8 +106,8 @@ def tune_parts(
     looked = 0
     for leaf in leaves:
         operators.append(leaf.operator)
-        parts.append((DualCriterion(*leaf, "loo"), len(leaf.factors)))
-        looked += len(leaf.factors)
+        parts.append((DualCriterion(*leaf, "loo"), len(leaf.noise_factors)))
+        looked += len(leaf.noise_factors)
         if looked >= SAMPLE_ROWS:
             break
     if not parts:

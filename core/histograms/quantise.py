@@ -14,7 +14,7 @@ LevelRule = Literal["auto"] | int | None
 
 AUTO_LEVELS = 8192  # S that "auto" aims at: a factor of half a gigabyte, a second or two to compute
 COUNTED = 1 << 16  # distinct values of a dimension that are kept while blocks are counted
-AUTO_LEAST = 4  # levels it leaves a dimension in any case
+AUTO_MIN_LEVELS = 4  # levels it leaves a dimension in any case
 
 Distinct = dict[int, tuple[Floats, Indices]]  # of dimensions that have any, ascending
 _NOTHING = (np.empty(0), np.empty(0, dtype=np.int64))
@@ -68,11 +68,11 @@ def room_for(rule: LevelRule, distinct: Distinct) -> Room:
         return Room(rule)
     sizes = np.sort([len(values) for values, _ in distinct.values()])
     if sizes.sum() <= AUTO_LEVELS:
-        return Room(None, AUTO_LEVELS, AUTO_LEAST)
+        return Room(None, AUTO_LEVELS, AUTO_MIN_LEVELS)
     # Dimensions with few values keep them all; what they leave over is shared by the others.
     left = AUTO_LEVELS - np.concatenate(([0], np.cumsum(sizes)[:-1]))
     share = left // np.arange(len(sizes), 0, -1)
-    return Room(max(AUTO_LEAST, int(share[np.argmax(share < sizes)])), AUTO_LEVELS, AUTO_LEAST)
+    return Room(max(AUTO_MIN_LEVELS, int(share[np.argmax(share < sizes)])), AUTO_LEVELS, AUTO_MIN_LEVELS)
 
 
 def choose_levels(values: Floats, counts: Indices, limit: int | None) -> Floats:

@@ -17,7 +17,7 @@ STABLE = 0.99
 SURE = 0.05
 ENOUGH = 20  # answers below which a share says little
 WINDOW = 50  # answers that a point of the learning curve looks back on
-MOST_POINTS = 60  # of a learning curve
+MAX_POINTS = 60  # of a learning curve
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def learning_curve(labels: Indices, right: Indices) -> list[CurvePoint]:
     (30, 0.5, 2)
     """
     points = []
-    for end in np.unique(np.linspace(1, len(right), min(len(right), MOST_POINTS)).astype(np.int64)):
+    for end in np.unique(np.linspace(1, len(right), min(len(right), MAX_POINTS)).astype(np.int64)):
         window = right[max(0, end - WINDOW) : end]
         low, high = interval(int(window.sum()), len(window))
         points.append(CurvePoint(int(labels[end - 1]), float(window.mean()), low, high, len(window)))

@@ -16,7 +16,7 @@ from core.selection.model import ModelChoice, choose_model, least_labels
 from core.settings import Settings
 from core.tables import Reader
 
-LEAST_CHOICE = 10  # labels to choose a kernel by
+MIN_CHOICE_LABELS = 10  # labels to choose a kernel by
 MILD_VARIANCE = 10.0  # of class functions under the softmax likelihood
 
 
@@ -43,7 +43,7 @@ def _choose_kernel(
     settings: Settings, parameters: Parameters, x: Table, items: list[int], labels: Indices, n_classes: int
 ) -> tuple[Parameters, Choice | None]:
     """The kernel by the labelled items of x, if there are enough of them and twice as many as the last time."""
-    if len(np.unique(labels)) < 2 or len(labels) < max(LEAST_CHOICE, 2 * parameters.decided_at):
+    if len(np.unique(labels)) < 2 or len(labels) < max(MIN_CHOICE_LABELS, 2 * parameters.decided_at):
         return parameters, None
     known = Reader(histograms=False, complement=None).check(x[items])
     choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0])

@@ -123,12 +123,12 @@ class OnlineLearner(Drafted):
         self._model.operator.check(query)
 
     def label_of(self, item: int) -> tuple[str, float] | None:
-        """Class name and doubt (noise factor) of an item; None without a label."""
+        """Class name and noise factor of an item; None without a label."""
         self._check_item(item)
-        if item not in self._model.learnt:
+        if item not in self._model.labelled_items:
             return None
-        index, labelled = self._model.learnt.index(item), self._model
-        return self.nodes.names[labelled.numbers[index]], float(labelled.factors[index])
+        index, labelled = self._model.labelled_items.index(item), self._model
+        return self.nodes.names[labelled.numbers[index]], float(labelled.noise_factors[index])
 
     def residual(self) -> float:
         """How exact the model is: |(K + N) alpha - Y| / |Y|, or how far means of items are off, if that is more.
@@ -218,12 +218,12 @@ class OnlineLearner(Drafted):
         return PoolKernel(self._model.operator.only(no_rows()), self._model.parts)
 
     def labelling(self) -> Labelling:
-        """All that is learnt, apart from the items."""
-        labelled, learnt = self._model, self._model.learnt
+        """All that was learnt, apart from the items."""
+        labelled, items = self._model, self._model.labelled_items
         return Labelling(
             self.nodes.given,
-            {item: self.nodes.names[number] for item, number in zip(learnt, labelled.numbers, strict=True)},
-            dict(zip(learnt, labelled.factors.tolist(), strict=True)),
+            {item: self.nodes.names[number] for item, number in zip(items, labelled.numbers, strict=True)},
+            dict(zip(items, labelled.noise_factors.tolist(), strict=True)),
             self._fitted.parameters,
             self._record,
             self.version,
@@ -237,7 +237,6 @@ class OnlineLearner(Drafted):
         return Published(
             now.version,
             now.nodes,
-            now.settings.likelihood,
             model.parts,
             model.answers,
             model.noise,
@@ -269,30 +268,30 @@ class OnlineLearner(Drafted):
         self.version += 1
 
     @all_or_nothing
-    def label(self, item: int, name: str, *, doubt: float = 1.0, drawn: bool = False) -> None:
-        """Learn that this item is of this class; `doubt` multiplies the noise, say of an unreliable annotator.
+    def label(self, item: int, name: str, *, noise_factor: float = 1.0, drawn: bool = False) -> None:
+        """Learn that this item is of this class; `noise_factor` multiplies the noise, for an unreliable annotator.
 
         A second label for an item replaces the first. Names may be new. Say `drawn` of items that were drawn at random:
         what the model thought of them before tells how good it is.
         """
-        self._check_label(item, name, doubt)
-        if item not in self._model.learnt:
-            self.label_many({item: name}, {item: doubt}, drawn=[item] if drawn else ())
+        self._check_label(item, name, noise_factor)
+        if item not in self._model.labelled_items:
+            self.label_many({item: name}, {item: noise_factor}, drawn=[item] if drawn else ())
             return
         self._add_new_classes([name])
         number, labelled = self.nodes.number(name), self._model
-        if doubt == labelled.factors[labelled.learnt.index(item)]:
+        if noise_factor == labelled.noise_factors[labelled.labelled_items.index(item)]:
             labelled.relabel(item, number)
         else:
             labelled.forget(item)
-            labelled.learn(np.array([item]), np.array([number]), np.array([doubt]))
+            labelled.learn(np.array([item]), np.array([number]), np.array([noise_factor]))
         self.version += 1
 
     @all_or_nothing
     def label_many(
         self,
         labels: Mapping[int, str],
-        doubts: Mapping[int, float] | None = None,
+        noise_factors: Mapping[int, float] | None = None,
         *,
         drawn: Collection[int] = (),
         refresh: bool = True,
@@ -301,10 +300,10 @@ class OnlineLearner(Drafted):
 
         Without `refresh`, means and variances of the pool stay stale, for a caller who changes more before looking.
         """
-        doubts = {item: (doubts or {}).get(item, 1.0) for item in labels}
-        known = set(self._model.learnt)
+        noise_factors = {item: (noise_factors or {}).get(item, 1.0) for item in labels}
+        known = set(self._model.labelled_items)
         for item, name in labels.items():
-            self._check_label(item, name, doubts[item])
+            self._check_label(item, name, noise_factors[item])
             if item in known:
                 raise ValueError(f"item {item} has a label already")
         if not labels:
@@ -313,7 +312,7 @@ class OnlineLearner(Drafted):
         numbers = {item: self.nodes.number(name) for item, name in labels.items()}
         guess = self.predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
         self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree)
-        known_labels = np.array(list(labels)), np.array(list(numbers.values())), np.array(list(doubts.values()))
+        known_labels = np.array(list(labels)), np.array(list(numbers.values())), np.array(list(noise_factors.values()))
         self._model.learn(*known_labels, refresh=refresh)
         self.version += 1
 
@@ -321,7 +320,7 @@ class OnlineLearner(Drafted):
     def retract(self, item: int) -> None:
         """Take the label of this item back."""
         self._check_item(item)
-        if item not in self._model.learnt:
+        if item not in self._model.labelled_items:
             raise ValueError(f"item {item} has no label to retract")
         self._model.forget(item)
         self.version += 1
@@ -417,7 +416,7 @@ class OnlineLearner(Drafted):
         learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents, engine=engine)
         learner._choice, learner._model_choice = choice, model_choice
         learner.add_items(x)
-        learner.label_many(labelling.labels, labelling.doubts, refresh=False)
+        learner.label_many(labelling.labels, labelling.noise_factors, refresh=False)
         learner._record, learner.version = labelling.record, labelling.version + 1
         on_step()
         if not (train and learner._fitted.tune(on_step)) and labelling.labels:
@@ -466,10 +465,10 @@ class OnlineLearner(Drafted):
             old, self.nodes = self.nodes.names, self.nodes.with_more(new)
             self._model.renumber(self.nodes.renumber(old), self.nodes.tree)
 
-    def _check_label(self, item: int, name: str, doubt: float) -> None:
+    def _check_label(self, item: int, name: str, noise_factor: float) -> None:
         self._check_item(item)
         checked_name(name)
-        check_number("doubt", doubt, positive=True)
+        check_number("noise_factor", noise_factor, positive=True)
 
     def _check_item(self, item: int) -> None:
         whole = isinstance(item, int | np.integer) and not isinstance(item, bool)

@@ -9,14 +9,14 @@ from core.models.parameters import Parameters
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Classes, labels by item, how much each is to be doubted, and what was found by training.
+    """Classes, labels by item, what multiplies the noise of each label, and what was found by training.
 
     `parents` tell what some of the classes are a kind of.
     """
 
     classes: tuple[str, ...]
     labels: Mapping[int, str] = field(default_factory=dict)
-    doubts: Mapping[int, float] = field(default_factory=dict)
+    noise_factors: Mapping[int, float] = field(default_factory=dict)
     parameters: Parameters = Parameters()
     record: TrackRecord = field(default_factory=TrackRecord)
     version: int = 0

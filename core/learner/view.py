@@ -14,7 +14,6 @@ from core.insight.track_record import TrackRecord
 from core.models.base import Answers, LeftOut, ModelName
 from core.posterior import Parts
 from core.posterior.parts import concatenate_parts, means_of, variances_of
-from core.probabilities import Likelihood
 from core.selection.kernel import Choice
 from core.selection.model import ModelChoice
 
@@ -25,7 +24,6 @@ class Published:
 
     version: int
     nodes: Nodes
-    likelihood: Likelihood
     pool: Parts  # mean and variance of the items
     answers: Answers  # classes and probabilities of the items
     noise: float

@@ -22,7 +22,7 @@ from core.softmax import Targets
 ModelName = Literal["gp", "forest"]
 Arrays = Mapping[str, NDArray[Any]]
 
-LEAST_SHARE = 1e-12  # floor of 1 - variance / noise, one minus the leverage of a label: below it is rounding error
+MIN_SHARE = 1e-12  # floor of 1 - variance / noise, one minus the leverage of a label: below it is rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +83,15 @@ class PoolModel(Protocol):
         """A copy to be changed, which shares what never changes (see core.drafts)."""
 
     @property
-    def learnt(self) -> list[int]:
-        """Items in the order their labels were learnt, n."""
+    def labelled_items(self) -> list[int]:
+        """Items in the order their labels came, n."""
 
     @property
     def numbers(self) -> Indices:
         """The node number of each of them, n."""
 
     @property
-    def factors(self) -> Floats:
+    def noise_factors(self) -> Floats:
         """By what the noise of each of their labels is multiplied, n."""
 
     @property
@@ -153,8 +153,8 @@ class PoolModel(Protocol):
     def append(self, rows: Rows) -> None:
         """Add items. Histograms get new levels for their values while the limit of levels allows."""
 
-    def learn(self, items: Indices, numbers: Indices, doubts: Floats, *, refresh: bool = True) -> None:
-        """Items without a label get these node numbers; `doubts` multiply their noise.
+    def learn(self, items: Indices, numbers: Indices, noise_factors: Floats, *, refresh: bool = True) -> None:
+        """Items without a label get these node numbers; `noise_factors` multiply their noise.
 
         Without `refresh`, means and variances of the pool stay stale until `catch_up`.
         """
@@ -263,7 +263,7 @@ class MomentAnswers:
         """
         some = self.parts.take(items)
         mean, variance = some.mean, some.variance
-        share = np.clip(1.0 - variance / noises, LEAST_SHARE, 1.0)
+        share = np.clip(1.0 - variance / noises, MIN_SHARE, 1.0)
         if self.likelihood == "gaussian":
             targets = one_vs_all(labels, tree.n_classes)
             means = targets - (targets - mean) / share[:, None]

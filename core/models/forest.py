@@ -47,7 +47,7 @@ class ForestPool(Drafted):
     def __init__(self, forest: Forest[ItemRows], n_trees: int) -> None:
         self.forest = forest
         self.n_trees = n_trees  # that are grown once there are labels enough
-        self.learnt: list[int] = []  # items in the order their labels were learnt
+        self.labelled_items: list[int] = []  # items in the order their labels came
         self.grown_at = 0  # labels
         self.by_tree: tuple[ItemAnswers, ...] = ()  # of each tree
         self.mean, self.variance = np.zeros((0, forest.n_classes)), np.zeros(0)
@@ -84,7 +84,7 @@ class ForestPool(Drafted):
         pool = cls._over(settings, operator, rows, float(arrays["theta"][-1]), tree.n_classes)
         pool._learn(arrays["learnt"], arrays["labels"], arrays["factors"])
         pool.grown_at = int(arrays["grown_at"])
-        pool.forest.replace_trees(load_trees(arrays, "tree_"), pool._learnt)
+        pool.forest.replace_trees(load_trees(arrays, "tree_"), pool._labelled)
         known = zip(arrays["tree_nodes"], arrays["tree_mean"], arrays["tree_variance"], strict=True)
         pool.by_tree = tuple(ItemAnswers(*one, pool._pure(t)) for t, one in enumerate(known))
         for t, answers in enumerate(pool.by_tree):
@@ -96,7 +96,7 @@ class ForestPool(Drafted):
     def draft(self) -> Self:
         """A twin (see core.drafts)."""
         twin = super().draft()
-        twin.forest, twin.learnt = self.forest.draft(), list(self.learnt)
+        twin.forest, twin.labelled_items = self.forest.draft(), list(self.labelled_items)
         return twin
 
     def __len__(self) -> int:
@@ -104,13 +104,13 @@ class ForestPool(Drafted):
 
     @property
     def numbers(self) -> Indices:
-        """The class number of each learnt item."""
-        return self.forest.labels[self._learnt]
+        """The class number of each labelled item."""
+        return self.forest.labels[self._labelled]
 
     @property
-    def factors(self) -> Floats:
-        """How much the label of each learnt item is doubted."""
-        return self.forest.factors_of(self._learnt)
+    def noise_factors(self) -> Floats:
+        """What multiplies the noise of each label, n."""
+        return self.forest.noise_factors_of(self._labelled)
 
     @property
     def labels(self) -> Indices:
@@ -125,7 +125,7 @@ class ForestPool(Drafted):
     @property
     def noises(self) -> Floats:
         """The variance of the noise on each item's label, or on one to come."""
-        return self.noise * self.forest.factors_of(np.arange(len(self)))
+        return self.noise * self.forest.noise_factors_of(np.arange(len(self)))
 
     @property
     def all_rows(self) -> Rows:
@@ -150,7 +150,7 @@ class ForestPool(Drafted):
     def is_outgrown(self) -> bool:
         """Whether an impure leaf has more than twice the labels it should, and so many are new that it may be split."""
         size = self.forest.settings.leaf_size
-        if len(self.learnt) < self.grown_at + size or len(np.unique(self.numbers)) < 2:
+        if len(self.labelled_items) < self.grown_at + size or len(np.unique(self.numbers)) < 2:
             return False
         leaves = (leaf for leaves in self.forest.leaves for leaf in leaves.values())
         return any(leaf.pure is None and len(leaf.members) > 2 * size for leaf in leaves)
@@ -201,12 +201,12 @@ class ForestPool(Drafted):
         self._mix(np.arange(first, len(self)))
 
     @all_or_nothing
-    def learn(self, items: Indices, numbers: Indices, doubts: Floats, *, refresh: bool = True) -> None:
-        """Items without a label get these class numbers; `doubts` multiply their noise.
+    def learn(self, items: Indices, numbers: Indices, noise_factors: Floats, *, refresh: bool = True) -> None:
+        """Items without a label get these class numbers; `noise_factors` multiply their noise.
 
         Without `refresh` the pool is left behind until `catch_up`.
         """
-        self._learn(items, numbers, doubts)
+        self._learn(items, numbers, noise_factors)
         if refresh:
             self._follow(items)
         else:
@@ -215,7 +215,7 @@ class ForestPool(Drafted):
     @all_or_nothing
     def forget(self, item: int) -> None:
         """An item loses its label."""
-        self.learnt.remove(item)
+        self.labelled_items.remove(item)
         self.forest.forget(np.array([item]))
         self._follow(np.array([item]))
 
@@ -257,11 +257,11 @@ class ForestPool(Drafted):
 
     def _grow(self) -> None:
         """Trees for the labels of today."""
-        self.grown_at = len(self.learnt)
+        self.grown_at = len(self.labelled_items)
         if self.grown_at <= self.forest.settings.leaf_size:
-            self.forest.replace_trees([Tree.leaf()], self._learnt)
+            self.forest.replace_trees([Tree.leaf()], self._labelled)
         else:
-            self.forest.grow(self.n_trees, self._learnt)
+            self.forest.grow(self.n_trees, self._labelled)
         self._route()
 
     @all_or_nothing
@@ -326,9 +326,11 @@ class ForestPool(Drafted):
         """What query strategies look at, for some items; `reference` stands for the whole pool."""
         mean, variance, noise = self.mean[items], self.variance[items], self.noise
         if self.forest.is_one_leaf:
-            return PoolState(mean, variance, noise, items, self.covariance, self.kernel, reference, self._learnt)
+            return PoolState(mean, variance, noise, items, self.covariance, self.kernel, reference, self._labelled)
         shares = self._votes.probabilities
-        return ForestState(mean, variance, noise, items, self.covariance, self.kernel, reference, self._learnt, shares)
+        return ForestState(
+            mean, variance, noise, items, self.covariance, self.kernel, reference, self._labelled, shares
+        )
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Plain arrays of what rows, labels and hyperparameters do not tell: the trees and what they say."""
@@ -342,8 +344,8 @@ class ForestPool(Drafted):
         }
 
     @property
-    def _learnt(self) -> Indices:
-        return np.array(self.learnt, dtype=np.int64)
+    def _labelled(self) -> Indices:
+        return np.array(self.labelled_items, dtype=np.int64)
 
     @property
     def _votes(self) -> Votes:
@@ -353,9 +355,9 @@ class ForestPool(Drafted):
     def _nodes(self) -> list[Indices]:
         return [answers.nodes for answers in self.by_tree]
 
-    def _learn(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
-        self.learnt = self.learnt + items.tolist()
-        self.forest.learn(items, numbers, doubts)
+    def _learn(self, items: Indices, numbers: Indices, noise_factors: Floats) -> None:
+        self.labelled_items = self.labelled_items + items.tolist()
+        self.forest.learn(items, numbers, noise_factors)
 
     def _pure(self, t: int) -> Indices:
         """Of each node of a tree: the class that it says with certainty, or -1."""
@@ -452,12 +454,12 @@ class ForestPool(Drafted):
         )
         for item in np.searchsorted(inside, gone).tolist():
             leaf.forget(item)
-        labels = forest.labels[inside[leaf.learnt]]
+        labels = forest.labels[inside[leaf.labelled_items]]
         for i in np.flatnonzero(leaf.numbers != labels).tolist():
-            leaf.relabel(leaf.learnt[i], int(labels[i]))
+            leaf.relabel(leaf.labelled_items[i], int(labels[i]))
         new = expected[~np.isin(expected, known.rows)]
         if len(new):
-            leaf.learn(np.searchsorted(inside, new), forest.labels[new], forest.factors_of(new))
+            leaf.learn(np.searchsorted(inside, new), forest.labels[new], forest.noise_factors_of(new))
         forest.keep(t, node, leaf.model)
         return leaf.pool
 

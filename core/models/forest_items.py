@@ -80,9 +80,9 @@ class ItemRows(Drafted):
         operator.append(self.take(numbers))
         return operator
 
-    def distinct(self, numbers: Indices, labels: Indices, factors: Floats) -> tuple[Indices, Indices, Floats]:
+    def distinct(self, numbers: Indices, labels: Indices, noise_factors: Floats) -> tuple[Indices, Indices, Floats]:
         """The same: a model that follows single labels has a row for each."""
-        return numbers, labels, factors
+        return numbers, labels, noise_factors
 
     def prior(self, a: Rows, b: Rows, kernel: Kernel) -> Floats:
         """Prior covariance of items, a x b."""

@@ -28,7 +28,7 @@ class ForestState(PoolState):
         nodes = [forest.rows.route(tree, pool) for tree in forest.trees]
 
         def means(items: Indices) -> Floats:
-            return np.stack([answers.mean for answers in forest.answers(pool[items], "mean")])
+            return np.stack([tree.mean for tree in forest.tree_moments(pool[items], "mean")])
 
         def covariance(a: Indices, b: Indices) -> Floats:
             return forest.covariance(pool, nodes, a, b, means)

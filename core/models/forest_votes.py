@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from core._types import Floats, Indices
-from core.forest import Answers, Mixture, leaf_probabilities, mixture
+from core.forest import Mixture, TreeMoments, leaf_probabilities, mixture
 from core.forest.mixture import Need
-from core.models.base import LEAST_SHARE
+from core.models.base import MIN_SHARE
 from core.posterior import one_vs_all
 
 
@@ -21,12 +21,12 @@ class ItemAnswers:
     variance: Floats  # m
     pure: Indices  # of each node: the only class of its labels, which it says then, or -1
 
-    def of(self, items: Indices, noise: float) -> Answers:
+    def of(self, items: Indices, noise: float) -> TreeMoments:
         """What this tree says of some items."""
         mean, pure = self.mean[items], self.pure[self.nodes[items]]
         certain = np.flatnonzero(pure >= 0)
         mean[certain] = one_vs_all(pure[certain], mean.shape[1])
-        return Answers(mean, self.variance[items], np.full(len(items), noise), pure)
+        return TreeMoments(mean, self.variance[items], np.full(len(items), noise), pure)
 
     def left_out(self, items: Indices, numbers: Indices, noises: Floats) -> tuple[Floats, Floats, Floats]:
         """Means, variances of targets, and probabilities of all labelled items, by the other labels in their leaves.
@@ -41,7 +41,7 @@ class ItemAnswers:
         alone = ((others > 0).sum(axis=1) == 1) & (len(self.pure) > 1)
         pure = np.where(alone, others.argmax(axis=1), -1)
         targets = one_vs_all(numbers, m)
-        share = np.clip(1.0 - self.variance[items] / noises, LEAST_SHARE, 1.0)
+        share = np.clip(1.0 - self.variance[items] / noises, MIN_SHARE, 1.0)
         means = targets - (targets - self.mean[items]) / share[:, None]
         means[alone] = one_vs_all(pure[alone], m)
         return means, noises / share, leaf_probabilities(means, noises / share, pure)
@@ -60,7 +60,7 @@ class Votes:
 
     def means(self, items: Indices) -> Floats:
         """What each tree says of some items; trees x items x M."""
-        return np.stack([answers.mean for answers in self._of(items)])
+        return np.stack([tree.mean for tree in self._of(items)])
 
     def probabilities(self, items: Indices) -> Floats:
         """Of the classes, averaged over the trees; items x M."""
@@ -72,5 +72,5 @@ class Votes:
         means, variances, probabilities = (np.mean(part, axis=0) for part in zip(*found, strict=True))
         return means, variances, probabilities
 
-    def _of(self, items: Indices) -> Iterator[Answers]:
+    def _of(self, items: Indices) -> Iterator[TreeMoments]:
         return (tree.of(items, self.noise) for tree in self.trees)

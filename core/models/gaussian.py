@@ -23,7 +23,7 @@ from core.rows import Rows
 from core.settings import Settings
 from core.tuning import tune
 
-MOST_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
+MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
 BLOCK = 64  # labels in one low-rank update of the pool
 
 
@@ -31,17 +31,17 @@ class GaussianPool(Drafted):
     """Label regression (targets +1 and -1 for each class) on the labelled items, and the posterior of all items.
 
     After each change, mean and variance of all items are those of a fresh fit on the labels there are. Training row
-    i of `model` is the item `learnt[i]` of the pool.
+    i of `model` is the item `labelled_items[i]` of the pool.
     """
 
     kind: ModelName = "gp"
     is_outgrown = False  # there are no trees
 
-    def __init__(self, model: LabelRegression, pool: PoolPosterior, learnt: list[int] | None = None) -> None:
+    def __init__(self, model: LabelRegression, pool: PoolPosterior, labelled_items: list[int] | None = None) -> None:
         self.model = model
         self.pool = pool
         model.pool = pool.size
-        self.learnt = learnt or []  # items in the order their labels were learnt
+        self.labelled_items = labelled_items or []  # items in the order their labels came
         self._simplex: Floats | None = None  # where the last Nelder-Mead search ended, to start the next
 
     @classmethod
@@ -66,7 +66,7 @@ class GaussianPool(Drafted):
         model = make_regression(settings, operator.only(no_rows()), no_rows(), tree.n_classes)
         model.noise = float(arrays["theta"][-1])
         model.operator = operator.only(arrays["learnt"])
-        model.labels, model.factors = arrays["labels"], arrays["factors"]
+        model.labels, model.noise_factors = arrays["labels"], arrays["factors"]
         pool = PoolPosterior.of(LocalParts(Part(rows, arrays["mean"], arrays["variance"])))
         labelled = cls(model, pool, arrays["learnt"].tolist())
         labelled.refit()
@@ -74,7 +74,7 @@ class GaussianPool(Drafted):
 
     def draft(self) -> Self:
         twin = super().draft()
-        twin.model, twin.pool, twin.learnt = self.model.draft(), self.pool.draft(), list(self.learnt)
+        twin.model, twin.pool, twin.labelled_items = self.model.draft(), self.pool.draft(), list(self.labelled_items)
         return twin
 
     def __len__(self) -> int:
@@ -102,17 +102,17 @@ class GaussianPool(Drafted):
 
     @property
     def numbers(self) -> Indices:
-        """The class number of each learnt item."""
+        """The class number of each labelled item."""
         return self.model.labels
 
     @property
-    def factors(self) -> Floats:
-        """How much the label of each learnt item is doubted."""
-        return self.model.factors
+    def noise_factors(self) -> Floats:
+        """What multiplies the noise of each label, n."""
+        return self.model.noise_factors
 
     @property
     def operator(self) -> Operator:
-        """The kernel over the learnt items."""
+        """The kernel over the labelled items."""
         return self.model.operator
 
     @property
@@ -159,14 +159,14 @@ class GaussianPool(Drafted):
     def labels(self) -> Indices:
         """The class number of each item, -1 without a label."""
         labels = np.full(len(self), -1, dtype=np.int64)
-        labels[self.learnt] = self.model.labels
+        labels[self.labelled_items] = self.model.labels
         return labels
 
     @property
     def noises(self) -> Floats:
         """The variance of the noise on each item's label, or on one to come."""
         noises = np.full(len(self), self.model.noise)
-        noises[self.learnt] = self.model.posterior.noise
+        noises[self.labelled_items] = self.model.posterior.noise
         return noises
 
     @all_or_nothing
@@ -179,45 +179,45 @@ class GaussianPool(Drafted):
         self.model.pool = self.pool.size
 
     @all_or_nothing
-    def learn(self, items: Indices, numbers: Indices, doubts: Floats, *, refresh: bool = True) -> None:
-        """Items without a label get these class numbers; `doubts` multiply their noise.
+    def learn(self, items: Indices, numbers: Indices, noise_factors: Floats, *, refresh: bool = True) -> None:
+        """Items without a label get these class numbers; `noise_factors` multiply their noise.
 
         Without `refresh` the pool is left behind until `catch_up`.
         """
         if not refresh:
-            self._add(items, numbers, doubts)
+            self._add(items, numbers, noise_factors)
             return
-        if self.model.balance or len(items) > max(BLOCK, len(self.learnt) // 8):
-            self._add(items, numbers, doubts)
+        if self.model.balance or len(items) > max(BLOCK, len(self.labelled_items) // 8):
+            self._add(items, numbers, noise_factors)
             self.refresh()
             return
         for first in range(0, len(items), BLOCK):
             some = slice(first, first + BLOCK)
             targets = one_vs_all(numbers[some], self.model.n_classes)
-            noise = self.model.noise * doubts[some]
+            noise = self.model.noise * noise_factors[some]
             self.pool.learn(self.model.posterior, self.rows(items[some]), targets, noise)
-            self._add(items[some], numbers[some], doubts[some])
+            self._add(items[some], numbers[some], noise_factors[some])
 
-    def _add(self, items: Indices, numbers: Indices, doubts: Floats) -> None:
+    def _add(self, items: Indices, numbers: Indices, noise_factors: Floats) -> None:
         """Labels for the model alone: the pool does not know them yet."""
-        self.model.add(self.rows(items), numbers, factors=doubts)
-        self.learnt += items.tolist()
+        self.model.add(self.rows(items), numbers, noise_factors=noise_factors)
+        self.labelled_items += items.tolist()
 
     @all_or_nothing
     def forget(self, item: int) -> None:
         """An item loses its label."""
-        index = self.learnt.index(item)
+        index = self.labelled_items.index(item)
         if not self.model.balance:
             self.pool.forget(self.model.posterior, index)
         self.model.remove(np.array([index]))
-        del self.learnt[index]
-        if self.model.balance or not (self.residual() <= MOST_DRIFT and self._drift(item) <= MOST_DRIFT):
+        del self.labelled_items[index]
+        if self.model.balance or not (self.residual() <= MAX_DRIFT and self._drift(item) <= MAX_DRIFT):
             self.refresh()
 
     @all_or_nothing
     def relabel(self, item: int, number: int) -> None:
         """A labelled item gets another class number."""
-        index = self.learnt.index(item)
+        index = self.labelled_items.index(item)
         labels, n_classes = self.model.labels.copy(), self.model.n_classes
         labels[index] = number
         if not self.model.balance:
@@ -312,8 +312,8 @@ class GaussianPool(Drafted):
     def state(self, items: Indices, reference: Indices) -> PoolState:
         """What query strategies look at, for some items; `reference` stands for the whole pool."""
         some = self.parts.take(items)
-        learnt = np.array(self.learnt, dtype=np.int64)
-        return PoolState(some.mean, some.variance, self.noise, items, self.covariance, self.kernel, reference, learnt)
+        labelled = np.array(self.labelled_items, dtype=np.int64)
+        return PoolState(some.mean, some.variance, self.noise, items, self.covariance, self.kernel, reference, labelled)
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Plain arrays of what rows, labels and hyperparameters do not tell: there is nothing more."""

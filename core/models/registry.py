@@ -25,7 +25,7 @@ from core.selection.kernel import candidate, candidates, first_kernel
 from core.settings import Settings
 from core.tables import Reader
 
-LEAST_LABELS = 4  # to tune hyperparameters on
+MIN_LABELS = 4  # to tune hyperparameters on
 
 
 MODELS: dict[str, type[GaussianPool | SoftmaxPool | ForestPool]] = {
@@ -119,7 +119,7 @@ class ModelInUse(Drafted):
     def tune(self, on_step: Callable[[], object]) -> bool:
         """Find hyperparameters and use them; False if there is too little to learn them from."""
         numbers = self.model.numbers
-        if len(np.unique(numbers)) < 2 or len(numbers) < LEAST_LABELS:
+        if len(np.unique(numbers)) < 2 or len(numbers) < MIN_LABELS:
             return False
         settings = replace(with_kernel(self.settings, self.kernel), tune=self.settings.tune)
         at_bounds = self.model.tune(settings, on_step)

@@ -20,9 +20,9 @@ def dump(model: PoolModel, reader: Reader, *, warm: bool) -> dict[str, NDArray[A
     return {
         **dump_rows(model.operator, model.all_rows, reader),
         **model.dump(warm=warm),
-        "learnt": np.array(model.learnt, dtype=np.int64),
+        "learnt": np.array(model.labelled_items, dtype=np.int64),
         "labels": model.numbers.copy(),
-        "factors": model.factors.copy(),
+        "factors": model.noise_factors.copy(),
         "theta": np.array(list(model.hyperparameters.values())),
         "mean": read_only(model.mean),
         "variance": read_only(model.variance),

@@ -26,7 +26,7 @@ from core.softmax.laplace import centred
 from core.softmax.prior import Prior
 
 TOLERANCE = 1e-8  # of a fit: the same model to many digits, whatever way labels came in
-MOST_VARIANCE = 1e3  # of a function: a few labels that are easy to tell apart would have it without end
+MAX_VARIANCE = 1e3  # of a function: a few labels that are easy to tell apart would have it without end
 
 
 class SoftmaxPool(Drafted):
@@ -81,14 +81,14 @@ class SoftmaxPool(Drafted):
         """From what was dumped; `operator` and `rows` are those of all items. A warm dump has weights to start from."""
         noises = arrays["theta"][len(operator.kernel.theta) :].tolist()
         labelled = cls.begin(settings, operator, LocalParts.of(rows[:0]), noises, tree)
-        learnt, regression = arrays["learnt"], labelled.spread.model
-        known = rows[learnt]
+        items, regression = arrays["learnt"], labelled.spread.model
+        known = rows[items]
         for own in (labelled.model.operator, regression.operator):
             own.append(known)
         labelled.model.labels, labelled.model.counts = arrays["labels"], 1.0 / arrays["factors"]
-        regression.labels, regression.factors = np.zeros_like(learnt), arrays["factors"]
+        regression.labels, regression.noise_factors = np.zeros_like(items), arrays["factors"]
         pool = PoolPosterior.of(LocalParts(Part(rows, np.zeros((len(rows), 1)), arrays["variance"])))
-        labelled.spread = GaussianPool(regression, pool, learnt.tolist())
+        labelled.spread = GaussianPool(regression, pool, items.tolist())
         labelled.refit(arrays.get("weights"))
         labelled.mean = arrays["mean"]
         return labelled
@@ -102,9 +102,9 @@ class SoftmaxPool(Drafted):
         return len(self.spread)
 
     @property
-    def learnt(self) -> list[int]:
-        """Items in the order their labels were learnt."""
-        return self.spread.learnt
+    def labelled_items(self) -> list[int]:
+        """Items in the order their labels came."""
+        return self.spread.labelled_items
 
     @property
     def numbers(self) -> Indices:
@@ -112,15 +112,15 @@ class SoftmaxPool(Drafted):
         return self.model.labels
 
     @property
-    def factors(self) -> Floats:
-        """How much each of their labels is doubted."""
-        return self.spread.factors
+    def noise_factors(self) -> Floats:
+        """What multiplies the noise of each label, n."""
+        return self.spread.noise_factors
 
     @property
     def labels(self) -> Indices:
         """The node number of each item, -1 without a label."""
         labels = np.full(len(self), -1, dtype=np.int64)
-        labels[self.learnt] = self.numbers
+        labels[self.labelled_items] = self.numbers
         return labels
 
     @property
@@ -178,27 +178,27 @@ class SoftmaxPool(Drafted):
         self.mean = np.concatenate([self.mean, self.means(self.rows(np.arange(first, len(self))))])
 
     @all_or_nothing
-    def learn(self, items: Indices, numbers: Indices, doubts: Floats, *, refresh: bool = True) -> None:
+    def learn(self, items: Indices, numbers: Indices, noise_factors: Floats, *, refresh: bool = True) -> None:
         """Items without a label get these node numbers; one that is doubted counts for less.
 
         Without `refresh` the pool is left behind until `catch_up`.
         """
-        self.model.add(self.rows(items), numbers, counts=1.0 / doubts)
-        self.spread.learn(items, np.zeros_like(numbers), doubts, refresh=refresh)
+        self.model.add(self.rows(items), numbers, counts=1.0 / noise_factors)
+        self.spread.learn(items, np.zeros_like(numbers), noise_factors, refresh=refresh)
         if refresh:
             self._update_means()
 
     @all_or_nothing
     def forget(self, item: int) -> None:
         """An item loses its label."""
-        self.model.remove(np.array([self.learnt.index(item)]))
+        self.model.remove(np.array([self.labelled_items.index(item)]))
         self.spread.forget(item)
         self._update_means()
 
     @all_or_nothing
     def relabel(self, item: int, number: int) -> None:
         """A labelled item gets another node number."""
-        index = self.learnt.index(item)
+        index = self.labelled_items.index(item)
         labels = self.numbers.copy()
         labels[index] = number
         self.model.relabel(labels)
@@ -224,7 +224,7 @@ class SoftmaxPool(Drafted):
         if len(np.unique(certain)) < 2:
             return None
         given = untuned(settings, self.model.operator)
-        found = self.model.search(weights=settings.tune_weights, most=MOST_VARIANCE, settings=given, on_step=on_step)
+        found = self.model.search(weights=settings.tune_weights, most=MAX_VARIANCE, settings=given, on_step=on_step)
         prior = found.prior
         depth = prior.tree.depth
         variances = [float(prior.variances[depth == d][0]) for d in range(1, int(depth.max()) + 1)]
@@ -243,7 +243,7 @@ class SoftmaxPool(Drafted):
     @all_or_nothing
     def refit(self, weights: Floats | None = None) -> None:
         """Solve from scratch, or from these weights; the pool is as it was."""
-        self.model.operator = self.model.operator.only(np.arange(len(self.learnt)))  # nothing it kept of K
+        self.model.operator = self.model.operator.only(np.arange(len(self.labelled_items)))  # nothing it kept of K
         self.model.refit(weights)
         self.spread.refit()
 
@@ -296,9 +296,9 @@ class SoftmaxPool(Drafted):
 
     def state(self, items: Indices, reference: Indices) -> SoftmaxState:
         """What query strategies look at, for some items; `reference` stands for the whole pool."""
-        learnt = np.array(self.learnt, dtype=np.int64)
+        labelled = np.array(self.labelled_items, dtype=np.int64)
         moments = self.mean[items], self.variance[items]
-        return SoftmaxState(*moments, self.noise, items, self.covariance, self.kernel, reference, learnt)
+        return SoftmaxState(*moments, self.noise, items, self.covariance, self.kernel, reference, labelled)
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:
         """Plain arrays of what rows, labels and hyperparameters do not tell; `warm` with what a fit may start from."""

@@ -1,20 +1,17 @@
 """Three exact posteriors behind one protocol (core/DESIGN.md, section 3)."""
 
 from core.posterior.base import Posterior
-from core.posterior.choose import POSTERIORS, Cost, PosteriorName, choose, costs
+from core.posterior.choose import POSTERIORS, choose, costs
 from core.posterior.dual import DualPosterior
-from core.posterior.iterative import IterativePosterior
 from core.posterior.level_space import LevelPosterior
 from core.posterior.parts import LocalParts, Part, Parts
 from core.posterior.pool import PoolPosterior
 from core.posterior.regression import LabelRegression, PosteriorRule, one_vs_all
-from core.posterior.sums import LevelSums, SummedPosterior, SummedRegression
+from core.posterior.sums import LevelSums, SummedRegression
 
 __all__ = [
     "POSTERIORS",
-    "Cost",
     "DualPosterior",
-    "IterativePosterior",
     "LabelRegression",
     "LevelPosterior",
     "LevelSums",
@@ -23,9 +20,7 @@ __all__ = [
     "Parts",
     "PoolPosterior",
     "Posterior",
-    "PosteriorName",
     "PosteriorRule",
-    "SummedPosterior",
     "SummedRegression",
     "choose",
     "costs",

@@ -23,7 +23,7 @@ from core.posterior.parts import (
 )
 from core.rows import Rows, Size
 
-LEAST_SHARE = 1e-15  # below which it is rounding: the pool is then found to have drifted
+MIN_SHARE = 1e-15  # below which it is rounding: the pool is then found to have drifted
 
 
 class PoolPosterior(Drafted):
@@ -85,7 +85,7 @@ class PoolPosterior(Drafted):
     def forget(self, posterior: Posterior, index: int) -> None:
         """A training row is about to be removed."""
         function, share = posterior.influence(index)
-        scale = max(share, LEAST_SHARE)
+        scale = max(share, MIN_SHARE)
         changes = posterior.weights[[index]] / -scale
         self.parts = self.parts.map(Moved(for_items(function), changes, -1.0 / (posterior.noise[index] * scale)))
 

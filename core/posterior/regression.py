@@ -39,7 +39,7 @@ class LabelRegression(Drafted):
         self.operator = operator
         self.labels = labels  # n, class numbers
         self.n_classes = n_classes
-        self.factors = np.ones(len(labels))  # n, multiples of the noise: larger for labels that are trusted less
+        self.noise_factors = np.ones(len(labels))  # n, multiples of the noise: larger for labels that are trusted less
         self.noise = noise
         self.balance = balance
         self._rule = rule
@@ -60,11 +60,11 @@ class LabelRegression(Drafted):
         labels: Indices,
         renumber: Indices | None = None,
         n_classes: int | None = None,
-        factors: Floats | None = None,
+        noise_factors: Floats | None = None,
     ) -> None:
         """Learn more rows; where they bring new classes, `renumber` gives the old class numbers their new ones.
 
-        `factors` are multiples of the noise for the new rows, 1 by default.
+        `noise_factors` are multiples of the noise for the new rows, 1 by default.
         """
         self.operator.check(query)
         n = len(self.labels)
@@ -72,7 +72,9 @@ class LabelRegression(Drafted):
         if renumber is not None and n_classes is not None:
             self.labels, self.n_classes = renumber[self.labels], n_classes
         self.labels = np.concatenate([self.labels, labels])
-        self.factors = np.concatenate([self.factors, np.ones(len(labels)) if factors is None else factors])
+        self.noise_factors = np.concatenate(
+            [self.noise_factors, np.ones(len(labels)) if noise_factors is None else noise_factors]
+        )
         # What is cheapest changes with n; looked at again when n has doubled.
         if self.balance or (self._rule == "auto" and len(self.labels) > 2 * self._chosen_at):
             self.operator.append(query)
@@ -87,7 +89,7 @@ class LabelRegression(Drafted):
     def remove(self, rows: Indices) -> None:
         """Remove training rows; the indices of later rows decrease."""
         self.labels = np.delete(self.labels, rows)
-        self.factors = np.delete(self.factors, rows)
+        self.noise_factors = np.delete(self.noise_factors, rows)
         if self.balance:
             self.operator.remove(rows)
             self._fit()
@@ -133,9 +135,9 @@ class LabelRegression(Drafted):
     def noise_shape(self) -> Floats:
         """The noise of each row as a multiple of `noise`."""
         if not self.balance:
-            return self.factors
+            return self.noise_factors
         sizes = np.bincount(self.labels, minlength=self.n_classes)
-        return np.asarray(self.factors * self.n_classes * sizes[self.labels] / len(self.labels))
+        return np.asarray(self.noise_factors * self.n_classes * sizes[self.labels] / len(self.labels))
 
     def probabilities(self, query: Rows) -> Floats:
         """P(target > 0) of each class by mean and variance, normalised over the classes; rows x M."""

@@ -34,12 +34,12 @@ def ask(
     Until two classes have labels, every strategy but random is replaced by herding.
     """
     asked = Ask(strategy, count, seed, explore)
-    waiting = np.setdiff1d(_numbers("pending", pending, len(model)), model.learnt)
+    waiting = np.setdiff1d(_numbers("pending", pending, len(model)), model.labelled_items)
     free = np.ones(len(model), dtype=bool)
     if among is not None:
         free[:] = False
         free[_numbers("among", among, len(model))] = True
-    free[model.learnt] = False
+    free[model.labelled_items] = False
     free[waiting] = False
     if not free.any():
         return []
@@ -59,7 +59,7 @@ def reference_of(n: int) -> Indices:
 def _ask_parts(model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: Indices) -> list[Pick]:
     """Each part proposes candidates; the picks are chosen among all of them."""
     strategy = STRATEGIES[ask.strategy]
-    known = np.concatenate([np.array(model.learnt, dtype=np.int64), waiting])  # labelled, or asked about
+    known = np.concatenate([np.array(model.labelled_items, dtype=np.int64), waiting])  # labelled, or asked about
     reference = reference_of(len(model)) if strategy.reference else waiting[:0]
     near = _near(model, strategy, reference, known)
     found = Candidates.joined(model.parts.collect(FirstLook(ask, model.noise, near), along=free), ask)

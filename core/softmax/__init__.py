@@ -1,12 +1,12 @@
 """Penalised multinomial likelihood, class trees, cross-validation gradient (Seeger2008)."""
 
 from core.softmax.classes import SoftmaxClasses
-from core.softmax.cross_validation import CrossValidation, Search, Tie, TunedPrior, tune_prior
+from core.softmax.cross_validation import CrossValidation, Search, TunedPrior, tune_prior
 from core.softmax.curvature import Curvature
 from core.softmax.joint import JointKernel, Latents
 from core.softmax.laplace import centred, laplace_posterior, row_weights
 from core.softmax.model import SoftmaxRegression
-from core.softmax.newton import Fit, fit
+from core.softmax.newton import fit
 from core.softmax.prior import Prior, PriorGradient
 from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
@@ -15,7 +15,6 @@ from core.softmax.tree_scores import TreeScores
 __all__ = [
     "CrossValidation",
     "Curvature",
-    "Fit",
     "JointKernel",
     "Latents",
     "Prior",
@@ -25,7 +24,6 @@ __all__ = [
     "SoftmaxRegression",
     "Subspace",
     "Targets",
-    "Tie",
     "TreeScores",
     "TunedPrior",
     "centred",

@@ -18,8 +18,8 @@ class ConjugateSteps:
     (Jamshidian and Jennrich 1993).
     """
 
-    def __init__(self, targets: Targets, learnt: Floats, offset: Floats | float) -> None:
-        self._targets, self._learnt, self._offset = targets, learnt, offset
+    def __init__(self, targets: Targets, row_counts: Floats, offset: Floats | float) -> None:
+        self._targets, self._row_counts, self._offset = targets, row_counts, offset
         self._last: tuple[Floats, Floats, Floats, Floats] | None = None  # gradient, direction, its product, its slope
 
     def __call__(self, a: Floats, u: Floats, g: Floats, s: Floats, ks: Floats) -> tuple[Floats, Floats]:
@@ -43,9 +43,9 @@ class ConjugateSteps:
         for _ in range(MAX_TRIALS):
             pi = softmax(u + self._offset + length[:, None] * kd, axis=2)
             q = self._targets.expected(pi)
-            slope = dots((pi - q) * self._learnt + a + length[:, None] * d, kd)
+            slope = dots((pi - q) * self._row_counts + a + length[:, None] * d, kd)
             spread = _spread(pi, kd) - _spread(q, kd) if len(self._targets.uncertain) else _spread(pi, kd)
-            bend = dots(self._learnt, spread) + dots(d, kd)
+            bend = dots(self._row_counts, spread) + dots(d, kd)
             if first is None:
                 first = np.abs(slope)
             elif (np.abs(slope) <= FLAT * first).all():

@@ -15,7 +15,7 @@ from core._types import Floats
 from core.posterior import POSTERIORS, Posterior, choose
 from core.softmax.model import SoftmaxRegression
 
-LEAST_WEIGHT = 1e-6  # of a row whose class the model is certain of
+MIN_WEIGHT = 1e-6  # of a row whose class the model is certain of
 
 
 def row_weights(probabilities: Floats) -> Floats:
@@ -25,7 +25,7 @@ def row_weights(probabilities: Floats) -> Floats:
     [0.5, 1e-06]
     """
     spread = 1.0 - (probabilities**2).sum(axis=1)
-    return np.asarray(np.maximum(spread / max(probabilities.shape[1] - 1, 1), LEAST_WEIGHT))
+    return np.asarray(np.maximum(spread / max(probabilities.shape[1] - 1, 1), MIN_WEIGHT))
 
 
 def laplace_posterior(model: SoftmaxRegression, max_memory: float = np.inf) -> Posterior:
@@ -38,7 +38,7 @@ def laplace_posterior(model: SoftmaxRegression, max_memory: float = np.inf) -> P
     variance = float(prior.tree.to_classes(prior.variances[None]).mean())
     kernel = prior.kernels[0].scaled(variance)
     operator = model.operator.with_kernel(replace(kernel, bias=kernel.bias + prior.intercept))
-    weights = np.maximum(row_weights(softmax(model.solution.latents[:, 0], axis=1)) * model.counts, LEAST_WEIGHT)
+    weights = np.maximum(row_weights(softmax(model.solution.latents[:, 0], axis=1)) * model.counts, MIN_WEIGHT)
     return POSTERIORS[choose(operator, 1, max_memory)](operator, np.zeros((n, 1)), 1.0 / weights + prior.noise)
 
 

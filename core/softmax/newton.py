@@ -15,7 +15,7 @@ from core.softmax.targets import Targets
 
 TOLERANCE = 1e-6
 ROUGH = 1e-4
-MOST_CONJUGATE = 300  # steps, after which the functions are too steep for them
+MAX_CONJUGATE_STEPS = 300  # steps, after which the functions are too steep for them
 MAX_STEPS = 100
 FLAT = 0.1  # share of its slope that a line search may leave
 
@@ -55,30 +55,30 @@ def fit(
     Without `newton`, and until the gradient is as small as ROUGH, a step is along the gradient by the latents, which is
     the steepest way down in the norm of K, made conjugate to the last in the same way: a product a step and no system.
     That took half of the products (satimage, n = 1,600, five folds: 167 in place of 386). Where variances are so large
-    that MOST_CONJUGATE steps do not get there, Newton takes over.
+    that MAX_CONJUGATE_STEPS steps do not get there, Newton takes over.
     """
     n, n_classes = targets.allowed.shape
     counts = np.ones((n, 1)) if counts is None else counts
-    learnt = counts[:, :, None]
-    if not targets.allowed.size:  # nothing is learnt
+    row_counts = counts[:, :, None]
+    if not targets.allowed.size:  # there are no labels
         nothing = np.zeros((n, counts.shape[1], n_classes))
         return Fit(nothing, nothing, 0.0, 0, 0, converged=True)
-    a = np.zeros((n, counts.shape[1], n_classes)) if weights is None else _centred(weights) * (learnt > 0.0)
+    a = np.zeros((n, counts.shape[1], n_classes)) if weights is None else _centred(weights) * (row_counts > 0.0)
     u = latents if latents is not None else joint.product(a) if a.any() else np.zeros_like(a)
     products = int(latents is None and bool(a.any()))
-    first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * learnt
+    first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * row_counts
     scale = np.maximum(np.sqrt(dots(first, first)), 1e-12)
-    conjugate = ConjugateSteps(targets, learnt, offset)
+    conjugate = ConjugateSteps(targets, row_counts, offset)
     for steps in range(max_steps + 1):
         pi = softmax(u + offset, axis=2)
         q = targets.expected(pi)
-        g = (pi - q) * learnt + a
+        g = (pi - q) * row_counts + a
         left = np.sqrt(dots(g, g)) / scale
         open_ = left > tolerance
         if not open_.any() or steps == max_steps:
             break
         g = g * open_[:, None]
-        newton = newton or steps >= MOST_CONJUGATE or bool((left <= ROUGH).all())
+        newton = newton or steps >= MAX_CONJUGATE_STEPS or bool((left <= ROUGH).all())
         if newton:
             curvature = Curvature(joint, pi, counts)
             s, ks = curvature.solve(g, _forcing(left, tolerance) * left * scale, past=past)
@@ -89,7 +89,7 @@ def fit(
             step, move = conjugate(a, u, g, s, ks)
             a, u = a + step, u + move
             continue
-        length = _line_search(u + offset, a, q, learnt, -s, -ks, dots(g, ks))[:, None]
+        length = _line_search(u + offset, a, q, row_counts, -s, -ks, dots(g, ks))[:, None]
         a, u = a - length * s, u - length * ks
     if open_.any():
         _warn(steps, float(left.max()), tolerance)
@@ -114,24 +114,24 @@ def _warn(steps: int, left: float, tolerance: float) -> None:
 
 def downhill(targets: Targets, counts: Floats, a: Floats, u: Floats, s: Floats, ks: Floats) -> Floats:
     """How far to go from weights a with latents u along (s, K s), in each problem."""
-    pi, learnt = softmax(u, axis=2), counts[:, :, None]
+    pi, row_counts = softmax(u, axis=2), counts[:, :, None]
     q = targets.expected(pi)
-    return _line_search(u, a, q, learnt, s, ks, -dots((pi - q) * learnt + a, ks))
+    return _line_search(u, a, q, row_counts, s, ks, -dots((pi - q) * row_counts + a, ks))
 
 
 def _line_search(
-    u: Floats, a: Floats, q: Floats, learnt: Floats, s: Floats, ks: Floats, fall: Floats, max_trials: int = 30
+    u: Floats, a: Floats, q: Floats, row_counts: Floats, s: Floats, ks: Floats, fall: Floats, max_trials: int = 30
 ) -> Floats:
     """Nearly to the minimum along (s, K s), which needs no product; `fall` is how steep it begins (section 5.1.2)."""
     length = np.ones(u.shape[1])
     low, high = np.zeros_like(length), np.full_like(length, np.inf)
     for _ in range(max_trials):
         pi = softmax(u + length[:, None] * ks, axis=2)
-        slope = dots((pi - q) * learnt + a + length[:, None] * s, ks)
+        slope = dots((pi - q) * row_counts + a + length[:, None] * s, ks)
         flat = np.abs(slope) <= FLAT * fall
         if flat.all():
             break
-        bend = dots(pi * learnt, (ks - row_dots(pi, ks)) ** 2) + dots(s, ks)
+        bend = dots(pi * row_counts, (ks - row_dots(pi, ks)) ** 2) + dots(s, ks)
         high, low = np.where(slope > 0.0, length, high), np.where(slope > 0.0, low, length)
         newton = length - ratio(slope, bend)
         inside = (newton > low) & (newton < high)

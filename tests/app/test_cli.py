@@ -10,7 +10,7 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from app.cli import app
-from app.commands.labelled_files import read_task
+from app.commands.labelled_files import read_dataset
 from app.services.project.strategies import Strategy
 from core.queries import STRATEGIES
 
@@ -56,12 +56,12 @@ def test_a_database_of_a_newer_version_is_told_of_in_a_sentence(tmp_path, comman
 
 def test_every_kind_of_file_is_read_alike(tmp_path):
     for file in files(tmp_path):
-        task = read_task(file)
-        assert task.n_classes == 2
-        assert task.x.shape[1] == 3
-        assert len(task.y) + len(task.y_test) == 80
-        again = read_task(file)
-        assert np.array_equal(task.y, again.y)
+        dataset = read_dataset(file)
+        assert dataset.n_classes == 2
+        assert dataset.x.shape[1] == 3
+        assert len(dataset.y) + len(dataset.y_test) == 80
+        again = read_dataset(file)
+        assert np.array_equal(dataset.y, again.y)
 
 
 @pytest.mark.jit
@@ -129,7 +129,7 @@ def test_files_that_cannot_be_read(tmp_path, name, content, message):
 
 def test_labels_in_a_csv_are_taken_as_they_are(tmp_path):
     (tmp_path / "table.csv").write_text('a,label\n1,#1\n2,#2\n3,"one, two"\n4,#1\n')
-    assert read_task(tmp_path / "table.csv").n_classes == 3
+    assert read_dataset(tmp_path / "table.csv").n_classes == 3
 
 
 def test_bad_arrays_and_strategies(tmp_path):

@@ -21,17 +21,17 @@ def keys(n=40):
     return [f"k{i}" for i in range(n)]
 
 
-def learner_with(labels, doubts=None, classes=NAMES):
+def learner_with(labels, noise_factors=None, classes=NAMES):
     learner = OnlineLearner(Settings(), classes)
     learner.add_items(X)
     for item, name in labels.items():
-        learner.label(item, name, doubt=(doubts or {}).get(item, 1.0))
+        learner.label(item, name, noise_factor=(noise_factors or {}).get(item, 1.0))
     return learner
 
 
-def check(project, labels, doubts=None, classes=NAMES):
+def check(project, labels, noise_factors=None, classes=NAMES):
     """The service's model is that of these labels."""
-    assert np.allclose(project.means(keys()), learner_with(labels, doubts, classes).mean, atol=1e-9)
+    assert np.allclose(project.means(keys()), learner_with(labels, noise_factors, classes).mean, atol=1e-9)
 
 
 def test_each_label_is_learnt_at_once_and_exactly(project):

@@ -18,9 +18,9 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from app.commands.labelled_files import read_task
+from app.commands.labelled_files import read_dataset
 from core import _jit
-from core.experiments.simulation import Task, default_settings, play
+from core.experiments.simulation import Dataset, default_settings, play
 
 BUDGETS = (50, 100, 200)
 OURS = ("random", "mean", "unc", "unc+", "entropy", "bald", "variance", "density")
@@ -41,32 +41,32 @@ def checker_board(seed=0, per_sector=200, tests=750):
 
     x, y = draw(per_sector)
     x_test, y_test = draw(tests)
-    return Task(x, y, x_test, y_test, 2)
+    return Dataset(x, y, x_test, y_test, 2)
 
 
 def digits(seed=0):
     x, y = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(y))
     x, y = (x / x.sum(axis=1, keepdims=True))[order], y[order]
-    return Task(x[:1200], y[:1200], x[1200:], y[1200:], 10)
+    return Dataset(x[:1200], y[:1200], x[1200:], y[1200:], 10)
 
 
-def cut(task, name, seed=0):
+def cut(dataset, name, seed=0):
     rng = np.random.default_rng(seed)
-    a, b = rng.permutation(len(task.y))[:ROWS], rng.permutation(len(task.y_test))[:ROWS]
-    x, x_test = task.x[a], task.x_test[b]
+    a, b = rng.permutation(len(dataset.y))[:ROWS], rng.permutation(len(dataset.y_test))[:ROWS]
+    x, x_test = dataset.x[a], dataset.x_test[b]
     if name in ("reuters_r8", "scene15_bovw200"):
         x, x_test = (part / np.maximum(part.sum(axis=1, keepdims=True), 1e-12) for part in (x, x_test))
-    return Task(x, task.y[a], x_test, task.y_test[b], task.n_classes)
+    return Dataset(x, dataset.y[a], x_test, dataset.y_test[b], dataset.n_classes)
 
 
-def ours(task, strategy, initial):
+def ours(dataset, strategy, initial):
     """Accuracy at the budgets and milliseconds a label; settings by looking at the data, as the command does."""
     accuracies, spent, labels = [], 0.0, 0
     for repeat in range(REPEATS):
         start = time.perf_counter()
-        settings = default_settings(task.x)
-        points = dict(play(task, strategy, BUDGETS[-1], settings=settings, seed=repeat, initial=initial))
+        settings = default_settings(dataset.x)
+        points = dict(play(dataset, strategy, BUDGETS[-1], settings=settings, seed=repeat, initial=initial))
         spent += time.perf_counter() - start
         labels += BUDGETS[-1]
         known = np.array(sorted(points))
@@ -74,27 +74,27 @@ def ours(task, strategy, initial):
     return np.mean(accuracies, axis=0), 1000 * spent / labels
 
 
-def theirs(task, classifier, repeats, limit=np.inf):
+def theirs(dataset, classifier, repeats, limit=np.inf):
     """scikit-activeml: uncertainty sampling, the model fitted again after each label."""
-    scale = StandardScaler().fit(task.x)
-    x, x_test = scale.transform(task.x), scale.transform(task.x_test)
+    scale = StandardScaler().fit(dataset.x)
+    x, x_test = scale.transform(dataset.x), scale.transform(dataset.x_test)
     accuracies, spent, labels, begun = [], 0.0, 0, time.perf_counter()
     for repeat in range(repeats):
         rng = np.random.default_rng(repeat)
         y = np.full(len(x), np.nan)
-        model = SklearnClassifier(classifier(), classes=np.arange(task.n_classes), random_state=repeat)
+        model = SklearnClassifier(classifier(), classes=np.arange(dataset.n_classes), random_state=repeat)
         strategy = UncertaintySampling(method="margin_sampling", random_state=repeat)
-        first = rng.permutation(len(x))[: task.n_classes]
-        y[first] = task.y[first]
+        first = rng.permutation(len(x))[: dataset.n_classes]
+        y[first] = dataset.y[first]
         row = []
         for n in range(len(first) + 1, BUDGETS[-1] + 1):
             start = time.perf_counter()
             item = strategy.query(x, y, clf=model, fit_clf=True)[0]
-            y[item] = task.y[item]
+            y[item] = dataset.y[item]
             spent += time.perf_counter() - start
             labels += 1
             if n in BUDGETS:
-                row.append(float(np.mean(model.fit(x, y).predict(x_test) == task.y_test)))
+                row.append(float(np.mean(model.fit(x, y).predict(x_test) == dataset.y_test)))
             if time.perf_counter() - begun > limit:
                 return None, 1000 * spent / labels
         accuracies.append(row)
@@ -105,17 +105,17 @@ def main():
     warnings.simplefilter("ignore")
     _jit.compile_all()
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("../shared/data")
-    tasks = {"checker board": checker_board(), "digits": digits()}
-    tasks |= {name: cut(read_task(folder / f"{name}.npz"), name) for name in FILES}
-    tasks = {name: tasks[name] for name in sys.argv[2:] or tasks}
+    datasets = {"checker board": checker_board(), "digits": digits()}
+    datasets |= {name: cut(read_dataset(folder / f"{name}.npz"), name) for name in FILES}
+    datasets = {name: datasets[name] for name in sys.argv[2:] or datasets}
     heads = [*OURS, "LR margin (scikit-activeml)", "sklearn GP margin (scikit-activeml)"]
     print("| data | " + " | ".join(heads) + " | ms a label: ours (unc), LR, GP |", flush=True)
     print("| --- " * (len(heads) + 2) + "|", flush=True)
-    for name, task in tasks.items():
+    for name, dataset in datasets.items():
         initial = 16 if name == "checker board" else 0  # eight a class, as in Freytag2012
-        results = {strategy: ours(task, strategy, initial) for strategy in OURS}
-        results["lr"] = theirs(task, lambda: LogisticRegression(max_iter=300), 1)
-        results["gp"] = theirs(task, lambda: GaussianProcessClassifier(RBF(3.0), optimizer=None), 1, GP_SECONDS)
+        results = {strategy: ours(dataset, strategy, initial) for strategy in OURS}
+        results["lr"] = theirs(dataset, lambda: LogisticRegression(max_iter=300), 1)
+        results["gp"] = theirs(dataset, lambda: GaussianProcessClassifier(RBF(3.0), optimizer=None), 1, GP_SECONDS)
         cells = [
             " / ".join(f"{100 * a:.1f}" for a in acc) if acc is not None else "too slow" for acc, _ in results.values()
         ]

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from app.commands.labelled_files import read_task
+from app.commands.labelled_files import read_dataset
 from core import GPHIKClassifier, GPHIKForestClassifier, Labelling, OnlineLearner, Settings, _jit
 from tests.benchmarks.data import sparse_rows
 from tests.benchmarks.rows import Row, peak_memory, seconds, spent, timed, times
@@ -40,12 +40,12 @@ def load(name):
     folder = os.environ.get("ASKNEXT_BENCH_DATA")
     if not folder or not (Path(folder) / f"{name}.npz").exists():
         return None
-    task = read_task(Path(folder) / f"{name}.npz")
-    x, x_test = np.asarray(task.x, dtype=np.float64), np.asarray(task.x_test, dtype=np.float64)
+    dataset = read_dataset(Path(folder) / f"{name}.npz")
+    x, x_test = np.asarray(dataset.x, dtype=np.float64), np.asarray(dataset.x_test, dtype=np.float64)
     if SETS[name].scaled:
         scale = StandardScaler().fit(x)
         x, x_test = scale.transform(x), scale.transform(x_test)
-    return x, task.y, x_test, task.y_test
+    return x, dataset.y, x_test, dataset.y_test
 
 
 def accuracy(name):

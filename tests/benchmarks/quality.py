@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from app.commands.labelled_files import read_task
+from app.commands.labelled_files import read_dataset
 from core import GPHIKClassifier, _jit
 from core.metrics import Quality
 from tests.benchmarks.class_trees import imclef
@@ -42,9 +42,9 @@ def others(folder, name, sizes):
 
     Softmax and regression find hyperparameters on the first rows, and learn the others with these.
     """
-    task = read_task(folder / f"{name}.npz")
-    scale = StandardScaler().fit(task.x)
-    x, x_test = scale.transform(task.x), scale.transform(task.x_test)
+    dataset = read_dataset(folder / f"{name}.npz")
+    scale = StandardScaler().fit(dataset.x)
+    x, x_test = scale.transform(dataset.x), scale.transform(dataset.x_test)
     order, all_rows = np.random.default_rng(0).permutation(len(x)), np.arange(len(x))
     ours = {
         "softmax, RBF": GPHIKClassifier("rbf", likelihood="softmax", tune="cv"),
@@ -55,22 +55,22 @@ def others(folder, name, sizes):
         for first, last in zip((0, *sizes), sizes, strict=False):
             rows = order[first:last]
             learn = model.partial_fit if first else model.fit
-            cost, _ = spent(lambda learn=learn, rows=rows: learn(x[rows], task.y[rows]))
+            cost, _ = spent(lambda learn=learn, rows=rows: learn(x[rows], dataset.y[rows]))
             total += cost
-            error(what, model, total, last, name, x_test, task.y_test)
+            error(what, model, total, last, name, x_test, dataset.y_test)
     theirs = {"HistGradientBoosting": HistGradientBoostingClassifier, "SVC": lambda: SVC(C=10)}
     for what, make in theirs.items():
         for rows in (*(order[:n] for n in sizes), all_rows):
-            cost, model = spent(lambda make=make, rows=rows: make().fit(x[rows], task.y[rows]))
-            error(what, model, cost, len(rows), name, x_test, task.y_test)
+            cost, model = spent(lambda make=make, rows=rows: make().fit(x[rows], dataset.y[rows]))
+            error(what, model, cost, len(rows), name, x_test, dataset.y_test)
 
 
 def calibration(folder, name, n=ROWS):
     """A line for each way to get probabilities, on the same (sampled) rows."""
-    task = read_task(folder / f"{name}.npz")
+    dataset = read_dataset(folder / f"{name}.npz")
     rng = np.random.default_rng(1)
-    rows, tests = rng.permutation(len(task.y))[:n], rng.permutation(len(task.y_test))[:TESTS]
-    x, y, x_test, y_test = task.x[rows], task.y[rows], task.x_test[tests], task.y_test[tests]
+    rows, tests = rng.permutation(len(dataset.y))[:n], rng.permutation(len(dataset.y_test))[:TESTS]
+    x, y, x_test, y_test = dataset.x[rows], dataset.y[rows], dataset.x_test[tests], dataset.y_test[tests]
     scale = StandardScaler().fit(x)
     plain, plain_test = scale.transform(x), scale.transform(x_test)
     kernel = "rbf"
@@ -84,7 +84,7 @@ def calibration(folder, name, n=ROWS):
         "logistic regression": (LogisticRegression(max_iter=500).fit(plain, y), plain_test),
     }
     for what, (model, test) in models.items():
-        p = np.zeros((len(test), task.n_classes))
+        p = np.zeros((len(test), dataset.n_classes))
         p[:, model.classes_] = model.predict_proba(test)
         q = Quality.of(p, y_test)
         figures = f"{q.accuracy:.4f} | {q.log_loss:.4f} | {q.brier:.4f} | {q.calibration_error:.4f}"

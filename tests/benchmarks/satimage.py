@@ -7,7 +7,7 @@ the best of these on more, from there on all, for each of some random partitions
 import numpy as np
 from scipy.special import softmax
 
-from app.commands.labelled_files import read_task
+from app.commands.labelled_files import read_dataset
 from core.classes import ClassTree
 from core.kernels import RBFKernel
 from core.linalg import StoredOperator
@@ -21,51 +21,51 @@ ROUNDS = {FEW: 25, MORE: 10}  # of L-BFGS
 ALL_ROUNDS = 30
 
 
-def search(task, rows, priors, partition=0, **options):
+def search(dataset, rows, priors, partition=0, **options):
     """The best that was found from these priors on these rows."""
     found = []
     for prior in priors:
-        operator = StoredOperator(task.x[rows], prior.kernels[0], single=True)
-        criterion = CrossValidation(operator, task.y[rows], prior, seed=partition)
+        operator = StoredOperator(dataset.x[rows], prior.kernels[0], single=True)
+        criterion = CrossValidation(operator, dataset.y[rows], prior, seed=partition)
         found.append(tune_prior(criterion, prior, Search.of(prior, "node", theta=("gamma",)), **options))
     return min(found, key=lambda one: one.value)
 
 
-def first_priors(task):
+def first_priors(dataset):
     """A common width and variance for all classes; intercepts as in Seeger2008."""
-    tree, width = ClassTree.flat(task.n_classes), 2 * task.x.var(axis=0).sum()
+    tree, width = ClassTree.flat(dataset.n_classes), 2 * dataset.x.var(axis=0).sum()
     for gamma, variance in STARTS:
-        kernel = RBFKernel(np.ones(1), np.zeros(task.x.shape[1], dtype=np.int64), 0.0, gamma / width)
-        yield Prior.per_node(tree, (kernel,) * task.n_classes, variance, 16.0)
+        kernel = RBFKernel(np.ones(1), np.zeros(dataset.x.shape[1], dtype=np.int64), 0.0, gamma / width)
+        yield Prior.per_node(tree, (kernel,) * dataset.n_classes, variance, 16.0)
 
 
-def probabilities(task, prior):
+def probabilities(dataset, prior):
     """Of the test rows, by a fit to all training rows."""
-    joint = JointKernel(StoredOperator(task.x, prior.kernels[0], single=True), prior)
+    joint = JointKernel(StoredOperator(dataset.x, prior.kernels[0], single=True), prior)
     options = {"newton": False, "tolerance": 1e-4, "max_steps": 2000}
-    found = fit(joint, Targets.of(task.y, prior.tree), **options)
-    return softmax(joint.predictor(found.weights[:, 0])(task.x_test), axis=1)
+    found = fit(joint, Targets.of(dataset.y, prior.tree), **options)
+    return softmax(joint.predictor(found.weights[:, 0])(dataset.x_test), axis=1)
 
 
 def satimage(folder, partitions):
     """Test error, with and without rejects, for each partition."""
-    task = read_task(folder / "satimage.npz")
-    order, errors = np.random.default_rng(0).permutation(len(task.y)), []
-    priors = list(first_priors(task))
+    dataset = read_dataset(folder / "satimage.npz")
+    order, errors = np.random.default_rng(0).permutation(len(dataset.y)), []
+    priors = list(first_priors(dataset))
     for n, rounds in ROUNDS.items():
-        cost, best = spent(lambda n=n, r=rounds: search(task, order[:n], priors, max_rounds=r))  # noqa: B023
+        cost, best = spent(lambda n=n, r=rounds: search(dataset, order[:n], priors, max_rounds=r))  # noqa: B023
         priors = [best.prior]
         print(f"satimage, search on {n:,} rows: cross-validated log loss {best.value:.4f}, {seconds(cost)}", flush=True)
     for partition in partitions:
         options = {"max_rounds": ALL_ROUNDS, "first_step": 0.3}
-        cost, best = spent(lambda k=partition: search(task, order, priors, k, **options))  # noqa: B023
-        p = probabilities(task, best.prior)
-        rejected, curve = error_reject_curve(p, task.y_test)
+        cost, best = spent(lambda k=partition: search(dataset, order, priors, k, **options))  # noqa: B023
+        p = probabilities(dataset, best.prior)
+        rejected, curve = error_reject_curve(p, dataset.y_test)
         errors.append(curve[0])
         print(
             f"satimage, search on all rows, partition {partition}: cross-validated log loss {best.value:.4f} after "
             f"{best.evaluations} evaluations, {seconds(cost)}; test error {curve[0]:.2%}, with a tenth rejected "
-            f"{curve[np.searchsorted(rejected, 0.1)]:.2%}; {Quality.of(p, task.y_test)}",
+            f"{curve[np.searchsorted(rejected, 0.1)]:.2%}; {Quality.of(p, dataset.y_test)}",
             flush=True,
         )
     print(

@@ -103,7 +103,7 @@ LEARNER_CHANGES = {
     "label": lambda learner: learner.label(30, "bee", drawn=True),
     "label with a new class": lambda learner: learner.label(30, "dodo"),
     "label again": lambda learner: learner.label(4, "cat" if Y[4] != 2 else "ant"),
-    "label with another doubt": lambda learner: learner.label(4, NAMES[Y[4]], doubt=2.0),
+    "label with another noise factor": lambda learner: learner.label(4, NAMES[Y[4]], noise_factor=2.0),
     "label many": lambda learner: learner.label_many({item: NAMES[Y[item]] for item in (25, 27, 29)}),
     "label more": lambda learner: learner.label_many({item: NAMES[Y[item]] for item in range(24, 48)}, refresh=False),
     "retract": lambda learner: learner.retract(6),
@@ -275,7 +275,7 @@ def test_drafts_share_nothing_that_changes():
         learner = learner_of(settings)
         twin, before = learner.draft(), learner_facts(learner)
         learner.retract(6)
-        learner.label(8, "bee", doubt=2.0)
+        learner.label(8, "bee", noise_factor=2.0)
         learner.label(40, "cat")
         learner.add_items(MORE)
         assert_same(learner_facts(twin), before)

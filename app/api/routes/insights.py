@@ -12,9 +12,9 @@ from app.services.items import encoder
 from app.services.model.explanations import ExplainItem, explain
 from app.services.model.map import points
 from app.services.project.ledger import Kind
-from app.services.reading import insights, reports
-from app.services.reading.card import card
-from app.services.reading.rankings import Ranking, rank_items
+from app.services.reports import insights, report
+from app.services.reports.card import card
+from app.services.reports.rankings import Ranking, rank_items
 from app.services.runtime.writer import LATER
 
 routes = router("insights")
@@ -67,9 +67,9 @@ async def list_events(
     limit: Limit = 100,
 ) -> Any:
     """Everything that was said, the newest first; by annotator (name), kind, label and item if wanted."""
-    before, which = number_of(cursor), reports.EventFilter(annotator, kind, label, key)
+    before, which = number_of(cursor), report.EventFilter(annotator, kind, label, key)
     return await at.as_json(
-        schemas.EventPage, reports.list_events, at.service.database, at.project.id, which, before, limit
+        schemas.EventPage, report.list_events, at.service.database, at.project.id, which, before, limit
     )
 
 

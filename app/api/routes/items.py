@@ -28,7 +28,7 @@ from app.services.items.add import AddItems, NewItem, dense_row, sparse_row
 from app.services.items.encoder import encode_few, is_raw
 from app.services.problems import Invalid, Unavailable
 from app.services.project.state import Project
-from app.services.reading import reports
+from app.services.reports import report
 from app.services.runtime.ids import new_id
 
 routes = router("items")
@@ -50,20 +50,20 @@ async def add_items(at: Admin, body: NewItems) -> Any:
 @routes.get("/projects/{project}/items", response_model=ItemPage)
 async def list_items(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any:
     """Items in the order they came, with their votes."""
-    return await at.as_json(ItemPage, reports.list_items, at.service.database, at.project.id, number_of(cursor), limit)
+    return await at.as_json(ItemPage, report.list_items, at.service.database, at.project.id, number_of(cursor), limit)
 
 
 @routes.get("/projects/{project}/items/{key:path}", response_model=ItemHistory)
 async def get_item(at: Reader, key: str) -> Any:
     """An item and everything that was said of it."""
-    return await at.as_json(ItemHistory, reports.get_item, at.service.database, at.project.id, key, at.principal.key_id)
+    return await at.as_json(ItemHistory, report.get_item, at.service.database, at.project.id, key, at.principal.key_id)
 
 
 @routes.get("/projects/{project}/features/{key:path}", response_model=ItemFeatures)
 async def get_features(at: Reader, key: str) -> Any:
     """The features of an item, to be drawn."""
     return await at.as_json(
-        ItemFeatures, reports.get_features, at.service.database, at.project.id, key, at.project.width
+        ItemFeatures, report.get_features, at.service.database, at.project.id, key, at.project.width
     )
 
 

@@ -14,8 +14,8 @@ from app.services.labelling.idempotency import Idempotency, Once
 from app.services.labelling.questions import Ask, AskTask, ExtendLease, ReleaseLease, matching_items
 from app.services.plain import check_plain
 from app.services.problems import Invalid
-from app.services.reading import reports
-from app.services.reading.export import export
+from app.services.reports import report
+from app.services.reports.export import export
 
 routes = router("labels")
 
@@ -98,7 +98,7 @@ async def release_lease(at: Annotator, lease: str) -> None:
 @routes.get("/projects/{project}/agreement", response_model=schemas.Agreement)
 async def get_agreement(at: Reader) -> Any:
     """How much people agree."""
-    return await at.in_thread(reports.get_agreement, at.service.database, at.project.id)
+    return await at.in_thread(report.get_agreement, at.service.database, at.project.id)
 
 
 async def with_data(
@@ -108,7 +108,7 @@ async def with_data(
     if not answer["items"]:
         return answer
     return await at.as_json(
-        model, reports.attach_data, at.service.database, at.project.id, answer, status_code=status_code
+        model, report.attach_data, at.service.database, at.project.id, answer, status_code=status_code
     )
 
 

@@ -9,7 +9,7 @@ from app.api import schemas
 from app.api.context import Admin, Reader, router
 from app.services.model.predictions import PredictRows, predict_items, rows_as_table
 from app.services.project.state import Project
-from app.services.reading.model import DescribeModel, advice
+from app.services.reports.model import DescribeModel, advice
 from app.services.runtime.writer import LATER
 
 routes = router("model")

@@ -9,13 +9,13 @@ from app.encoders import Kind, Raw
 from app.encoders.guess import folder_of, guess_files
 from app.services.budgets import Budgets
 from app.services.imports.portions import SAMPLE_BYTES, in_portions
-from app.services.imports.raw_items import MOST_LABELS, PORTION, Broken, RawItem, RawPortion, checked_item, split
+from app.services.imports.raw_items import MAX_LABELS, PORTION, Broken, RawItem, RawPortion, checked_item, split
 from app.services.imports.zips import UNREADABLE, open_zip
 from app.services.items.media import checked_picture
 from app.services.problems import Invalid
 from app.services.runtime.checks import Check, go_on
 
-MOST_BYTES: dict[str, int] = {"image": 50 * 2**20, "text": 2**20}  # of an entry
+MAX_BYTES: dict[str, int] = {"image": 50 * 2**20, "text": 2**20}  # of an entry
 PICTURES = 256  # in a portion
 JUNK = ("thumbs.db", "desktop.ini")
 ARCHIVES = (".zip", ".gz", ".tar", ".tgz", ".7z", ".rar", ".bz2", ".xz")
@@ -39,7 +39,7 @@ class Archive:
                 raise Invalid(str(error)) from error
             raise
         self.total = len(self._entries)
-        self.labels = list(self.guess.folders[:MOST_LABELS])
+        self.labels = list(self.guess.folders[:MAX_LABELS])
 
     def close(self) -> None:
         """Let the file go."""
@@ -93,7 +93,7 @@ class Archive:
         return RawItem(name, text, {"text": text}, label)
 
     def _content(self, entry: zipfile.ZipInfo) -> bytes:
-        most = MOST_BYTES[self.guess.kind]
+        most = MAX_BYTES[self.guess.kind]
         try:
             with self._zip.open(entry) as file:
                 content = file.read(most + 1)  # whatever the archive says of its size

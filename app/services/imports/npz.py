@@ -19,7 +19,7 @@ from app.services.runtime.checks import Check
 
 CSR_NAMES = {"data", "indices", "indptr", "shape"}
 LONGEST_CELL = 2**16  # bytes of a key or label, which all of them take
-MOST_IN_A_ROW = 2**20  # entries of CSR rows, which may name a column twice
+MAX_ROW_ENTRIES = 2**20  # entries of CSR rows, which may name a column twice
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,11 @@ class NpzTable:
                 ends = self._indptr.read(rows).astype(np.int64)
             starts = np.concatenate([[place], ends[:-1]])
             lengths = ends - starts
-            if lengths.min() < 0 or ends[-1] > self._data.shape[0] or lengths.max() > max(self.shape[1], MOST_IN_A_ROW):
+            if (
+                lengths.min() < 0
+                or ends[-1] > self._data.shape[0]
+                or lengths.max() > max(self.shape[1], MAX_ROW_ENTRIES)
+            ):
                 raise _not_csr()
             first = 0
             while first < len(ends):

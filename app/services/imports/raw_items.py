@@ -23,8 +23,8 @@ Form = Literal["zip", "npz", "jsonl", "csv", "svmlight"]
 PORTION = 500  # items
 GUESSED_FROM = 1000  # rows, or
 GUESSED_BYTES = 2**20  # of a file: nobody can cancel a guess
-MOST_NUMBERS = 100_000  # of a vector: vectors are dense
-MOST_LABELS = 1000  # different ones: more are no classes
+MAX_NUMBERS = 100_000  # of a vector: vectors are dense
+MAX_LABELS = 1000  # different ones: more are no classes
 _SVMLIGHT = re.compile(rb"\s*[-+]?[\d.]\S*(\s+\d+:\S+)+\s*(#.*)?")
 
 

@@ -16,8 +16,8 @@ from app.services.imports.portions import SAMPLE_BYTES, BoundedLines, in_portion
 from app.services.imports.raw_items import (
     GUESSED_BYTES,
     GUESSED_FROM,
-    MOST_LABELS,
-    MOST_NUMBERS,
+    MAX_LABELS,
+    MAX_NUMBERS,
     PORTION,
     Broken,
     Form,
@@ -31,8 +31,8 @@ from app.services.problems import Invalid
 from app.services.runtime.checks import Check, go_on
 
 Entry = Mapping[str, Any] | Broken
-MOST_TEXT = 2**20  # characters
-MOST_LABEL = 1000  # characters that are kept, which are more than a class may have
+MAX_TEXT_CHARACTERS = 2**20  # characters
+MAX_LABEL_CHARACTERS = 1000  # characters that are kept, which are more than a class may have
 
 
 class Lines:
@@ -56,8 +56,8 @@ class Lines:
         except ValueError as error:
             raise Invalid(str(error)) from error
         self._columns = set(self.guess.columns)
-        if self.guess.kind == "vectors" and len(self._columns) > MOST_NUMBERS:
-            raise Invalid(f"vectors may have {MOST_NUMBERS} columns, not {len(self._columns)}")
+        if self.guess.kind == "vectors" and len(self._columns) > MAX_NUMBERS:
+            raise Invalid(f"vectors may have {MAX_NUMBERS} columns, not {len(self._columns)}")
         self._survey()
 
     def close(self) -> None:
@@ -82,8 +82,8 @@ class Lines:
         for entry, _ in self._sized_entries():
             self.total += 1
             label = self._label(entry) if not isinstance(entry, Broken) else None
-            if label is not None and len(labels) < MOST_LABELS:
-                labels[label[:MOST_LABEL]] = None
+            if label is not None and len(labels) < MAX_LABELS:
+                labels[label[:MAX_LABEL_CHARACTERS]] = None
         self._budgets.check_items(self.total)
         self.labels = sorted(labels)
 
@@ -119,15 +119,15 @@ class Lines:
         columns = self.guess.columns
         if self.guess.kind == "text":
             text = cell_of(entry.get(columns[0]))
-            if len(text) > MOST_TEXT:
-                raise ValueError(f"longer than {MOST_TEXT} characters")
+            if len(text) > MAX_TEXT_CHARACTERS:
+                raise ValueError(f"longer than {MAX_TEXT_CHARACTERS} characters")
             return text
         if self.guess.kind == "table":
             return {column: cell_of(entry.get(column)) for column in columns}
         values = entry[columns[0]] if isinstance(entry[columns[0]], list) else [entry[column] for column in columns]
         numbers = np.array(values, dtype=np.float64)
-        if numbers.shape[-1] > MOST_NUMBERS:
-            raise ValueError(f"vectors may have {MOST_NUMBERS} numbers")
+        if numbers.shape[-1] > MAX_NUMBERS:
+            raise ValueError(f"vectors may have {MAX_NUMBERS} numbers")
         return numbers
 
 

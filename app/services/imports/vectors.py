@@ -18,8 +18,8 @@ from app.services.imports.feature_files import Format, Row, read_portions
 from app.services.imports.npz import CSR_NAMES, array_names
 from app.services.imports.portions import SAMPLE_BYTES, in_portions, within
 from app.services.imports.raw_items import (
-    MOST_LABELS,
-    MOST_NUMBERS,
+    MAX_LABELS,
+    MAX_NUMBERS,
     PORTION,
     RawItem,
     RawPortion,
@@ -32,7 +32,7 @@ from app.services.items import features
 from app.services.problems import Invalid
 from app.services.runtime.checks import Check, go_on
 
-MOST_BYTES = 50 * 2**20  # of a set, as it is read: 8 for a number, however small it was stored
+MAX_BYTES = 50 * 2**20  # of a set, as it is read: 8 for a number, however small it was stored
 
 
 class Vectors:
@@ -48,7 +48,7 @@ class Vectors:
         check: Check = go_on,
     ) -> None:
         budgets = budgets or Budgets()
-        self._reading = path, form, index_base, replace(budgets, columns=min(budgets.columns, MOST_NUMBERS)), check
+        self._reading = path, form, index_base, replace(budgets, columns=min(budgets.columns, MAX_NUMBERS)), check
         guess = Guess("vectors", f"the {form} file holds a table of numbers", ways={"vectors": ()})
         self.guess = guess.read_as(kind or "vectors")
         self.total, self._width, labels = 0, 1, set[str]()
@@ -56,12 +56,12 @@ class Vectors:
             self.total += len(portion.rows)
             columns = portion.width or features.n_columns(row.item.features for row in portion.rows)
             self._width = max(self._width, columns)
-            if self._width > MOST_NUMBERS:
-                raise Invalid(f"vectors may have {MOST_NUMBERS} columns; for sparse histograms set encoder to none")
-            if len(labels) < MOST_LABELS:
+            if self._width > MAX_NUMBERS:
+                raise Invalid(f"vectors may have {MAX_NUMBERS} columns; for sparse histograms set encoder to none")
+            if len(labels) < MAX_LABELS:
                 labels |= {row.label for row in portion.rows if row.label is not None}
         budgets.check_items(self.total)
-        self.labels = sorted(labels)[:MOST_LABELS]
+        self.labels = sorted(labels)[:MAX_LABELS]
 
     def close(self) -> None:
         """Nothing is kept open between two readings."""
@@ -119,8 +119,8 @@ class Sets:
         self._check()
         try:
             with closing(StoredArray(self._archive, name)) as array:
-                if math.prod(array.shape) * max(8, array.dtype.itemsize) > MOST_BYTES:
-                    raise Invalid(f"a set may have {MOST_BYTES // 8} numbers")
+                if math.prod(array.shape) * max(8, array.dtype.itemsize) > MAX_BYTES:
+                    raise Invalid(f"a set may have {MAX_BYTES // 8} numbers")
                 return array.whole().astype(np.float64)
         except NOT_NPZ as error:
             raise Invalid(f"not {NPZ} of numbers") from error

@@ -17,7 +17,7 @@ from app.services.budgets import Budgets
 from app.services.problems import Invalid
 from app.services.runtime.checks import Check
 
-MOST_DIRECTORY = 48 * 2**20  # bytes of the list of entries, names and all
+MAX_DIRECTORY_BYTES = 48 * 2**20  # bytes of the list of entries, names and all
 PIECE = 1 << 20
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
 NPZ = "an npz file of plain arrays"
@@ -49,8 +49,8 @@ def _check_directory(path: Path, budgets: Budgets, check: Check) -> None:
         if end is None:
             return
         size = end[zipfile._ECD_SIZE]  # type: ignore[attr-defined]
-        if size > MOST_DIRECTORY:
-            raise Invalid(f"the directory of an archive may have {MOST_DIRECTORY} bytes, not {size}")
+        if size > MAX_DIRECTORY_BYTES:
+            raise Invalid(f"the directory of an archive may have {MAX_DIRECTORY_BYTES} bytes, not {size}")
         before = end[zipfile._ECD_LOCATION] - size  # type: ignore[attr-defined]
         if end[zipfile._ECD_SIGNATURE] == zipfile.stringEndArchive64:  # type: ignore[attr-defined]
             before -= zipfile.sizeEndCentDir64 + zipfile.sizeEndCentDir64Locator  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from app.services.runtime.writer import Task
 from core import OnlineLearner
 from core._types import Table
 
-MOST_COLUMNS = 10_000_000
+MAX_COLUMNS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ def sparse_row(indices: Sequence[int], values: Sequence[float]) -> bytes:
     if len(indices) != len(values):
         raise Invalid(f"{len(indices)} indices and {len(values)} values: there must be as many of both")
     places = np.asarray(indices, dtype=np.int64)
-    if len(places) and (places.min() < 0 or places.max() >= MOST_COLUMNS or len(np.unique(places)) < len(places)):
-        raise Invalid(f"indices must be different whole numbers from 0 to {MOST_COLUMNS - 1}")
+    if len(places) and (places.min() < 0 or places.max() >= MAX_COLUMNS or len(np.unique(places)) < len(places)):
+        raise Invalid(f"indices must be different whole numbers from 0 to {MAX_COLUMNS - 1}")
     return features.encode(places, np.asarray(values, dtype=np.float64))
 
 

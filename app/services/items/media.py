@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from app.encoders.pictures import FORMATS, MOST_PIXELS
+from app.encoders.pictures import FORMATS, MAX_PIXELS
 from app.services.problems import NotFound
 from app.services.runtime.ids import new_id
 
@@ -76,7 +76,7 @@ class Media:
         return self._folder / project_id
 
 
-def checked_picture(file: Path, most_pixels: int = MOST_PIXELS) -> str:
+def checked_picture(file: Path, most_pixels: int = MAX_PIXELS) -> str:
     """The suffix of a picture by its content, never by its name; a ValueError if it is none that encoders read."""
     try:
         with Image.open(file, formats=FORMATS) as picture:

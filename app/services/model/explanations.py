@@ -12,7 +12,7 @@ from app.services.runtime.writer import Task
 from core._types import Floats
 from core.insight.explanations import Contributions
 
-MOST_PARTS = 20
+MAX_PARTS = 20
 
 
 @dataclass
@@ -53,7 +53,7 @@ def explain(
     if found is None:
         return answer | {"constant": None, "rest": None, "parts": []}
     weights = found.parts[:, best] - found.parts[:, second]
-    shown = np.argsort(-np.abs(weights), kind="stable")[:MOST_PARTS]
+    shown = np.argsort(-np.abs(weights), kind="stable")[:MAX_PARTS]
     shown = shown[weights[shown] != 0.0]
     parts = [
         {"name": names[column] if names else f"column {column}", "weight": weight, "column": column}

@@ -56,7 +56,7 @@ class TakeMaterial(Task):
         labelling = Labelling(
             nodes.given,
             {item: name for item, (name, _) in labels.items()},
-            {item: doubt for item, (_, doubt) in labels.items()},
+            {item: noise_factor for item, (_, noise_factor) in labels.items()},
             parameters,
             record,
             parents=nodes.parents,

@@ -15,7 +15,7 @@ from app.services.runtime.writer import Task
 from core.classes.nodes import Nodes
 
 MOST = 10_000
-MOST_BY_LABELS = 1000  # more are no slip of a column or a key: an administrator adds them by name
+MAX_CLASSES_BY_LABELS = 1000  # more are no slip of a column or a key: an administrator adds them by name
 
 
 @dataclass
@@ -152,10 +152,10 @@ def check_labels(project: Project, names: Iterable[str]) -> None:
 
 def check_room(project: Project, n_new: int) -> None:
     """Raise Invalid if labels would make too many new classes."""
-    if n_new and len(project.classes.names) + n_new > MOST_BY_LABELS:
+    if n_new and len(project.classes.names) + n_new > MAX_CLASSES_BY_LABELS:
         raise Invalid(
-            f"labels may bring a project to {MOST_BY_LABELS} classes, of which it has {len(project.classes.names)}: "
-            "is this the right column? An administrator can add more by name"
+            f"labels may bring a project to {MAX_CLASSES_BY_LABELS} classes, of which it has "
+            f"{len(project.classes.names)}: is this the right column? An administrator can add more by name"
         )
 
 

@@ -240,7 +240,7 @@ class Project:
         return {item: int(self.classes.covers(label, predicted)) for item, (predicted, label) in pairs}
 
     def agreed_label(self, item: int) -> tuple[str, float] | None:
-        """The label that the model should have of an item, by people's votes: class and doubt."""
+        """The label that the model should have of an item, by people's votes: class and noise factor."""
         agreed = consensus(self.votes(item), self.settings.consensus)
         return None if agreed is None else (self.classes.name(agreed[0]), agreed[1])
 

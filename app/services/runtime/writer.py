@@ -16,8 +16,8 @@ from app.services.problems import Problem, TooMany, Unavailable, without_databas
 
 log = logging.getLogger(__name__)
 
-MOST_AT_A_TURN = 64  # tasks
-MOST_WAITING = 1000  # tasks in a queue
+MAX_TASKS_PER_TURN = 64  # tasks
+MAX_WAITING_TASKS = 1000  # tasks in a queue
 
 Priority = Literal["now", "later"]
 LATER: Priority = "later"  # work in the background: requests of people go first
@@ -133,7 +133,7 @@ class Writer:
         with self._wake:
             if self._stopping is not None:
                 raise self._stopping()
-            if self.waiting >= MOST_WAITING:
+            if self.waiting >= MAX_WAITING_TASKS:
                 raise TooMany("too many requests wait for this project", retry_after=1)
             self._queues[priority].append(entry)
             self._wake.notify()
@@ -165,7 +165,7 @@ class Writer:
             self._last = "later" if later and (not now or self._last == "now") else "now"
             if self._last == "later":
                 return [later.popleft()]
-            return [now.popleft() for _ in range(min(len(now), MOST_AT_A_TURN))]
+            return [now.popleft() for _ in range(min(len(now), MAX_TASKS_PER_TURN))]
 
     def _turn(self, entries: list[_Entry]) -> None:
         """The steps of all tasks, one after the other; then every caller gets an answer or an error."""

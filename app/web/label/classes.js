@@ -5,7 +5,7 @@ import { kindsOf } from "../tree.js";
 import { keysOf } from "./keymap.js";
 
 const MANY = 24; // classes from which there is a field to find them
-const MOST_BUTTONS = 60;
+const MAX_BUTTONS = 60;
 const LONG = 12; // letters of a name that need a wider button
 const UNLIKELY = 0.005; // probability below which nothing is shown
 // Pixels of a button: at least, for a long name, beside the longest word, and of a letter of that.
@@ -126,8 +126,8 @@ export class Classes {
     this.#keys = new Map([...had, ...keys].filter(([, key]) => key).map(([name, key]) => [key, name]));
     const sought = $("find").value.trim().toLowerCase();
     const found = sought ? this.#project.classes.filter((name) => name.toLowerCase().includes(sought)) : here;
-    const buttons = found.slice(0, MOST_BUTTONS).map((name) => this.#button(name, keys.get(name)));
-    const rest = found.length - MOST_BUTTONS;
+    const buttons = found.slice(0, MAX_BUTTONS).map((name) => this.#button(name, keys.get(name)));
+    const rest = found.length - MAX_BUTTONS;
     if (rest > 0) buttons.push(h("p.fine", `and ${rest} more: type a part of the name`));
     $("classes").replaceChildren(...buttons);
     $("class-path").hidden = this.#at === null;

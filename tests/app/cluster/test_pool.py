@@ -35,7 +35,7 @@ def taught(learner):
     y = word_counts(M, 12, 3, words=20)[1]
     seen = [learner.query(3, seed=1)]
     learner.label_many({i: NAMES[y[i]] for i in range(0, M, M // 12)})
-    learner.label(7, NAMES[y[7]], doubt=2.0)
+    learner.label(7, NAMES[y[7]], noise_factor=2.0)
     seen += [learner.query(2, "emoc", seed=2, explore=0.5), learner.query(1, "unc+", pending=np.array([3, 4000]))]
     learner.label(7, "dog")
     learner.retract(0)

@@ -88,7 +88,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(opened):
 
 
 def test_a_large_entry_is_broken_whatever_the_archive_says(opened, monkeypatch):
-    monkeypatch.setitem(archives.MOST_BYTES, "text", 1000)
+    monkeypatch.setitem(archives.MAX_BYTES, "text", 1000)
     content = as_zip({"a.txt": b"a" * 1001, "b.txt": b"b" * 1000})
     assert names_and_reasons(opened(content)) == (["b.txt"], {"a.txt": "larger than 1000 bytes"})
     lying = content.replace(struct.pack("<I", 1001), struct.pack("<I", 10))
@@ -99,7 +99,7 @@ def test_too_many_entries(opened, monkeypatch):
     opened(as_zip(pictures(5)), budgets=Budgets(entries=5))
     with pytest.raises(Invalid, match="may have 5 entries"):
         opened(as_zip(pictures(6)), budgets=Budgets(entries=5))
-    monkeypatch.setattr(zips, "MOST_DIRECTORY", 100)
+    monkeypatch.setattr(zips, "MAX_DIRECTORY_BYTES", 100)
     with pytest.raises(Invalid, match="directory of an archive may have 100 bytes"):
         opened(as_zip(pictures(4)))
 

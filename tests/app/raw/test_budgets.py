@@ -14,7 +14,7 @@ import pytest
 
 from tests.app.raw.files import as_zip, imported
 
-MOST_GROWTH = 300_000  # kB
+MAX_GROWTH = 300_000  # kB
 
 
 def empty_entries(path, n=1_500_000):
@@ -126,7 +126,7 @@ def test_memory_that_refused_uploads_take(tmp_path):
     for (name, (_, words)), line in zip(FILES.items(), lines, strict=True):
         said, grown = json.loads(line)
         assert all(words in one for one in said), (name, said)
-        assert grown < MOST_GROWTH, (name, grown)
+        assert grown < MAX_GROWTH, (name, grown)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "svmlight", "npz", "npz csr", "body", "sparse body"])

@@ -1,6 +1,6 @@
 """What is refused half way leaves nothing behind."""
 
-from app.services.project.classes import MOST_BY_LABELS
+from app.services.project.classes import MAX_CLASSES_BY_LABELS
 from tests.app.db.rows import read_only
 from tests.app.input.calls import assert_problem, client, imported, label, made, new_project, stored
 from tests.app.live import in_thread
@@ -22,7 +22,7 @@ def test_labels_make_so_many_classes_and_no_more(sqlite_url, tmp_path):
     """Neither a thousand names in one post beside one that is there, nor a file with the wrong column."""
     with in_thread(sqlite_url, tmp_path / "data") as (address, _), client(address) as http:
         project = new_project(http, 2, classes=["first"], open_classes=True)
-        names = [f"class {n}" for n in range(MOST_BY_LABELS)]
+        names = [f"class {n}" for n in range(MAX_CLASSES_BY_LABELS)]
         before = stored(http, project)
         entries = [{"key": "i0", "label": name} for name in names]
         response = http.post(f"/v1/projects/{project}/labels", json={"labels": entries})

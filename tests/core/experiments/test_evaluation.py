@@ -3,22 +3,22 @@ import pytest
 import scipy.sparse as sp
 
 from core.experiments.evaluation import Evaluation, evaluate
-from core.experiments.simulation import Task
+from core.experiments.simulation import Dataset
 from tests.core.data import size, word_counts
 
 N = size(80, 30)
 
 
 @pytest.fixture
-def task():
+def dataset():
     x, y = word_counts(N, 6, 3)
     test, y_test = word_counts(20, 6, 3, seed=1)
-    return Task(x, y, test, y_test, 3)
+    return Dataset(x, y, test, y_test, 3)
 
 
-def test_each_likelihood_is_fitted_to_the_same_rows(task):
+def test_each_likelihood_is_fitted_to_the_same_rows(dataset):
     seen = []
-    found = evaluate(task, kernel="hik", on_progress=lambda: seen.append(1))
+    found = evaluate(dataset, kernel="hik", on_progress=lambda: seen.append(1))
     assert [one.likelihood for one in found] == ["gaussian", "softmax", "logistic"]
     assert len(seen) == 3
     for one in found:
@@ -27,15 +27,15 @@ def test_each_likelihood_is_fitted_to_the_same_rows(task):
         assert one.quality.accuracy == pytest.approx(1.0 - one.error(0.0))
 
 
-def test_few_rows_and_a_class_that_they_lack(task):
-    lone = Task(task.x, np.where(np.arange(N) < N - 1, task.y % 2, 2), task.x_test, task.y_test, 3)
+def test_few_rows_and_a_class_that_they_lack(dataset):
+    lone = Dataset(dataset.x, np.where(np.arange(N) < N - 1, dataset.y % 2, 2), dataset.x_test, dataset.y_test, 3)
     first, again = (evaluate(lone, ["logistic"], rows=6)[0].probabilities for _ in range(2))
     assert np.array_equal(first, again)
     assert not first[:, 2].any()
 
 
-def test_sparse_rows_stay_sparse(task):
-    sparse = Task(sp.csr_array(task.x), task.y, sp.csr_array(task.x_test), task.y_test, 3)
+def test_sparse_rows_stay_sparse(dataset):
+    sparse = Dataset(sp.csr_array(dataset.x), dataset.y, sp.csr_array(dataset.x_test), dataset.y_test, 3)
     found = evaluate(sparse, ["logistic"])[0]
     assert np.allclose(found.probabilities.sum(axis=1), 1.0)
 

@@ -1,20 +1,20 @@
 import numpy as np
 import pytest
 
-from core.experiments.simulation import Curve, Task, default_settings, marks, simulate
+from core.experiments.simulation import Curve, Dataset, default_settings, marks, simulate
 from tests.core.data import word_counts
 
 
-def task(n=200):
+def dataset(n=200):
     x, y = word_counts(n + 150, 20, 3, words=20)
-    return Task(x[:n], y[:n], x[n:], y[n:], 3)
+    return Dataset(x[:n], y[:n], x[n:], y[n:], 3)
 
 
 @pytest.mark.jit
 def test_curves_are_reproducible_and_asking_helps():
     ticks = []
-    curves = simulate(task(), ["random", "unc"], 40, repeats=3, on_progress=lambda: ticks.append(1))
-    again = simulate(task(), ["random", "unc"], 40, repeats=3)
+    curves = simulate(dataset(), ["random", "unc"], 40, repeats=3, on_progress=lambda: ticks.append(1))
+    again = simulate(dataset(), ["random", "unc"], 40, repeats=3)
     for a, b in zip(curves, again, strict=True):
         assert np.array_equal(a.accuracy, b.accuracy)
     assert len(ticks) == 2 * 3 * len(curves[0].labels)
@@ -25,7 +25,7 @@ def test_curves_are_reproducible_and_asking_helps():
 
 @pytest.mark.jit
 def test_first_items_may_have_labels_from_the_start():
-    curves = simulate(task(), ["unc", "variance"], 12, repeats=2, initial=12)
+    curves = simulate(dataset(), ["unc", "variance"], 12, repeats=2, initial=12)
     assert np.array_equal(curves[0].accuracy, curves[1].accuracy)
 
 
@@ -41,7 +41,7 @@ def test_area_and_labels_needed():
 def test_a_budget_beyond_the_pool_ends_with_the_pool():
     assert marks(1000, 30)[-1] == 30
     assert marks(3, 100).tolist() == [3]
-    curves = simulate(task(12), ["random"], 50, repeats=1, tune=False)
+    curves = simulate(dataset(12), ["random"], 50, repeats=1, tune=False)
     assert curves[0].labels[-1] == 12
 
 

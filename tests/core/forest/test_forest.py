@@ -297,7 +297,7 @@ def test_a_search_in_the_leaves_tells_their_error_and_calibrates(monkeypatch):
     model = forest(n_trees=2, leaf_size=N // 2)
     found = tune_shared(model.fit(x, y).forest_, model._settings)
     leaves = list(tuning.impure_leaves(model.forest_))
-    rows = np.array([len(leaf.factors) for leaf in leaves])
+    rows = np.array([len(leaf.noise_factors) for leaf in leaves])
     ends = [DualCriterion(*leaf, "loo")(found.kernel, found.noise) for leaf in leaves]
     assert len(set(rows)) > 1
     assert found.rows == rows.sum()

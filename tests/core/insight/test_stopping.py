@@ -5,7 +5,7 @@ import pytest
 
 from core.histograms import Histograms
 from core.insight.stopping import (
-    MOST_POINTS,
+    MAX_POINTS,
     WINDOW,
     interval,
     learning_curve,
@@ -69,7 +69,7 @@ def test_recommendations():
 def test_a_learning_curve_looks_back_on_the_last_answers():
     right = np.repeat([0, 1], 100)
     curve = learning_curve(np.arange(200) * 20, right)
-    assert len(curve) <= MOST_POINTS
+    assert len(curve) <= MAX_POINTS
     assert (curve[0].accuracy, curve[0].judged) == (0.0, 1)
     assert (curve[-1].accuracy, curve[-1].judged, curve[-1].labels) == (1.0, WINDOW, 199 * 20)
     assert all(a.accuracy <= b.accuracy for a, b in pairwise(curve))

@@ -48,7 +48,7 @@ def test_a_learner_built_at_once_equals_one_that_learnt_step_by_step(settings):
     x, y = word_counts(N, 8, 3)
     learner = learner_of(x, **settings)
     for item in range(12):
-        learner.label(item, NAMES[y[item]], doubt=1.0 + item % 2)
+        learner.label(item, NAMES[y[item]], noise_factor=1.0 + item % 2)
     learner.retract(3)
     learner.label(5, "dodo")
     built = OnlineLearner.build(learner.settings, x, learner.labelling())

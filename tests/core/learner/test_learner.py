@@ -19,12 +19,12 @@ def learner_of(x, *, classes=NAMES, **settings):
     return learner
 
 
-def check(learner, x, labels, doubts=None, *, balance=False):
+def check(learner, x, labels, noise_factors=None, *, balance=False):
     """Equal to the textbook on the labels given as {item: class number}."""
     rows = np.array(list(labels), dtype=int)
     y = np.array(list(labels.values()), dtype=int)
     m = len(learner.classes)
-    noise = 0.1 * np.array([(doubts or {}).get(i, 1.0) for i in rows])
+    noise = 0.1 * np.array([(noise_factors or {}).get(i, 1.0) for i in rows])
     if balance and len(y):
         noise = noise * m * np.bincount(y, minlength=m)[y] / len(y)
     K = hik(x, x, bias=1.0)
@@ -63,17 +63,17 @@ def test_labels_corrections_retractions_new_classes_and_new_items(posterior, bal
 def test_doubt_is_noise_of_its_own():
     x, y = word_counts(N, 8, 3)
     learner = learner_of(x)
-    labels, doubts = {}, {0: 3.0, 1: 0.5, 2: 1.0}
-    for item, doubt in doubts.items():
-        learner.label(item, NAMES[y[item]], doubt=doubt)
+    labels, noise_factors = {}, {0: 3.0, 1: 0.5, 2: 1.0}
+    for item, noise_factor in noise_factors.items():
+        learner.label(item, NAMES[y[item]], noise_factor=noise_factor)
         labels[item] = y[item]
-    check(learner, x, labels, doubts)
-    learner.label(0, NAMES[y[0]], doubt=1.0)  # the same label, trusted more
-    doubts[0] = 1.0
+    check(learner, x, labels, noise_factors)
+    learner.label(0, NAMES[y[0]], noise_factor=1.0)  # the same label, trusted more
+    noise_factors[0] = 1.0
     learner.retract(1)
     del labels[1]
     labels = {2: labels[2], 0: labels[0]}
-    check(learner, x, labels, doubts)
+    check(learner, x, labels, noise_factors)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -182,7 +182,7 @@ def test_bad_calls_lose_nothing():
     for call, message in [
         (lambda: learner.label(10, "a"), "from 0 to 9"),
         (lambda: learner.label(-1, "a"), "from 0 to 9"),
-        (lambda: learner.label(1, "a", doubt=0.0), "doubt must be"),
+        (lambda: learner.label(1, "a", noise_factor=0.0), "noise_factor must be"),
         (lambda: learner.retract(1), "no label"),
         (lambda: learner.add_items(-x), "Negative"),
         (lambda: learner.query(1, "best"), "strategy must be"),
@@ -275,7 +275,7 @@ def test_a_restored_learner_predicts_the_same_bit_for_bit(settings):
     x, y = word_counts(N, 8, 3)
     learner = learner_of(x[:-4], **settings)
     for item in range(12):
-        learner.label(item, NAMES[y[item]], drawn=item % 2 == 0, doubt=1.0 + item % 3)
+        learner.label(item, NAMES[y[item]], drawn=item % 2 == 0, noise_factor=1.0 + item % 3)
     learner.add_items(x[-4:] * 0.93)
     learner.retract(4)
     learner.label(2, "dodo")
@@ -322,12 +322,12 @@ def test_advice_grows_with_the_labels():
     assert [a.stop for a in learner.advice()] == [False] * 4
     for item in range(50):
         learner.label(item, NAMES[y[item]], drawn=True)
-    accuracy, drawn, stable, doubt = learner.advice()
+    accuracy, drawn, stable, sure = learner.advice()
     assert accuracy.low <= accuracy.value <= accuracy.high
     assert drawn.value == pytest.approx(np.mean(list(learner._record.outcomes.values())))
     assert stable.value is not None
-    assert 0.0 < doubt.value < 1.0
-    assert all(a.reason for a in (accuracy, drawn, stable, doubt))
+    assert 0.0 < sure.value < 1.0
+    assert all(a.reason for a in (accuracy, drawn, stable, sure))
 
 
 @pytest.mark.parametrize("noise", [1e-4, 1e-8, 1e-10, 1e-12, 1e-14])
@@ -361,7 +361,7 @@ def test_numbers_that_are_none():
         *((lambda item=item: learner.label_of(item), "item must be a whole number") for item in (1.0, True, N)),
         *((lambda item=item: learner.contributions(item), "item must be a whole number") for item in (1.0, True)),
         *(
-            (lambda d=d: learner.label(8, NAMES[0], doubt=d), "doubt must be a finite")
+            (lambda d=d: learner.label(8, NAMES[0], noise_factor=d), "noise_factor must be a finite")
             for d in (True, np.nan, "2", None)
         ),
         *(

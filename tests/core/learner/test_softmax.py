@@ -129,7 +129,7 @@ def test_restored_bit_for_bit(settings):
     x, y = word_counts(N, 8, 3)
     learner = tree_learner(x[:-3], **settings)
     for item in range(12):
-        learner.label(item, "insect" if item == 4 else NAMES[y[item]], doubt=1.0 + item % 2)
+        learner.label(item, "insect" if item == 4 else NAMES[y[item]], noise_factor=1.0 + item % 2)
     learner.add_items(x[-3:] * 0.9)
     learner.tune()
     learner.retract(2)
@@ -301,7 +301,7 @@ def test_doubts_count_alike_whether_labels_come_one_by_one_or_all_at_once():
     learner = OnlineLearner(Settings(likelihood="softmax"), NAMES[:3])
     learner.add_items(x)
     for item in range(8):
-        learner.label(item, NAMES[y[item]], doubt=1.0 + 3.0 * (item % 2))
+        learner.label(item, NAMES[y[item]], noise_factor=1.0 + 3.0 * (item % 2))
     built = OnlineLearner.build(learner.settings, x, learner.labelling())
     assert np.allclose(built.mean, learner.mean, atol=1e-6)
     assert np.allclose(built.variance, learner.variance, atol=1e-6)

@@ -15,7 +15,9 @@ def taught(n_labels=12, **settings):
     learner = OnlineLearner(Settings(**settings), NAMES)
     learner.add_items(x)
     for item in range(n_labels):
-        learner.label(N - 1 - item, NAMES[y[item]], doubt=1.0 + item % 2)  # in another order than that of the items
+        learner.label(
+            N - 1 - item, NAMES[y[item]], noise_factor=1.0 + item % 2
+        )  # in another order than that of the items
     return learner
 
 
@@ -24,9 +26,9 @@ def test_leave_one_out_follows_from_what_is_published(settings):
     learner = taught(**settings)
     labelled = learner._model
     means, variances = leave_one_out(labelled.model)
-    order = np.argsort(labelled.learnt)
+    order = np.argsort(labelled.labelled_items)
     left_out = learner.publish().left_out
-    assert left_out.items.tolist() == sorted(labelled.learnt)
+    assert left_out.items.tolist() == sorted(labelled.labelled_items)
     assert np.array_equal(left_out.labels, labelled.model.labels[order])
     assert np.allclose(left_out.means, means[order], atol=1e-6)
     assert np.allclose(left_out.variances, variances[order], atol=1e-6)
@@ -36,7 +38,7 @@ def test_leave_one_out_follows_from_what_is_published(settings):
 def test_leave_one_out_of_dense_kernels():
     learner = taught(kernel="rbf", gamma=20.0)
     means, _ = leave_one_out(learner._model.model)
-    assert np.allclose(learner.publish().left_out.means, means[np.argsort(learner._model.learnt)], atol=1e-8)
+    assert np.allclose(learner.publish().left_out.means, means[np.argsort(learner._model.labelled_items)], atol=1e-8)
 
 
 def test_leave_one_out_of_the_softmax_likelihood_comes_near_to_models_without_each_label():

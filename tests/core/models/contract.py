@@ -25,7 +25,7 @@ class PoolModelContract:
     def begin(self, x=X, tree=TREE, parameters=None):
         return ModelInUse.begin(self.settings, parameters or self.parameters, x, tree)
 
-    def learnt(self, items=ITEMS, labels=LABELS, **options) -> PoolModel:
+    def trained(self, items=ITEMS, labels=LABELS, **options) -> PoolModel:
         model = self.begin(**options).model
         model.learn(items, labels[items], np.ones(len(items)))
         return model
@@ -44,35 +44,35 @@ class PoolModelContract:
         model = self.begin().model
         for item in ITEMS:
             model.learn(np.array([item]), LABELS[[item]], np.ones(1))
-        assert model.learnt == ITEMS.tolist()
-        self.check_same(model, self.learnt())
+        assert model.labelled_items == ITEMS.tolist()
+        self.check_same(model, self.trained())
 
     def test_labels_may_be_learnt_before_the_pool_is_refreshed(self):
         model = self.begin().model
         model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS), refresh=False)
         model.catch_up()
-        self.check_same(model, self.learnt())
+        self.check_same(model, self.trained())
 
     def test_what_is_forgotten_was_never_learnt(self):
-        model = self.learnt()
+        model = self.trained()
         for item in ITEMS[:7]:
             model.forget(int(item))
-        self.check_same(model, self.learnt(ITEMS[7:]))
+        self.check_same(model, self.trained(ITEMS[7:]))
 
     def test_a_relabelled_item_was_always_of_that_class(self):
-        model, other = self.learnt(), LABELS.copy()
+        model, other = self.trained(), LABELS.copy()
         for item in ITEMS[:5]:
             other[item] = (LABELS[item] + 1) % N_CLASSES
             model.relabel(int(item), int(other[item]))
-        self.check_same(model, self.learnt(labels=other))
+        self.check_same(model, self.trained(labels=other))
 
     def test_doubted_labels_say_less(self):
-        sure, doubted = self.learnt(ITEMS[:-1]), self.learnt(ITEMS[:-1])
+        sure, doubted = self.trained(ITEMS[:-1]), self.trained(ITEMS[:-1])
         last = ITEMS[-1:]
         sure.learn(last, LABELS[last], np.ones(1))
         doubted.learn(last, LABELS[last], np.array([8.0]))
         assert doubted.variance[last] > sure.variance[last]
-        assert np.allclose(doubted.factors, [*np.ones(N_LABELS - 1), 8.0])
+        assert np.allclose(doubted.noise_factors, [*np.ones(N_LABELS - 1), 8.0])
         assert doubted.noises[last] == pytest.approx(8.0 * doubted.noise)
 
     def test_appended_items_were_always_there(self):
@@ -80,15 +80,15 @@ class PoolModelContract:
         in_use.model.append(in_use.read(X[90:]))
         assert len(in_use.model) == N_ITEMS
         in_use.model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS))
-        self.check_same(in_use.model, self.learnt())
+        self.check_same(in_use.model, self.trained())
 
     def test_classes_may_get_other_numbers(self):
-        model, numbers = self.learnt(), np.array([2, 0, 3])
+        model, numbers = self.trained(), np.array([2, 0, 3])
         model.renumber(numbers, ClassTree.flat(4))
-        self.check_same(model, self.learnt(labels=numbers[LABELS], tree=ClassTree.flat(4)))
+        self.check_same(model, self.trained(labels=numbers[LABELS], tree=ClassTree.flat(4)))
 
     def test_rows_that_are_items_get_the_answers_of_items(self):
-        model = self.learnt()
+        model = self.trained()
         rows = model.rows(FREE)
         mean, variance, probabilities = model.predictive(rows)
         assert np.allclose(mean, model.mean[FREE], atol=self.tolerance)
@@ -100,7 +100,7 @@ class PoolModelContract:
         assert np.allclose(self.centre(model.predictor(rows)), mean, atol=self.tolerance)
 
     def test_answers_agree_with_each_other(self):
-        answers = self.learnt().answers
+        answers = self.trained().answers
         every = np.arange(N_ITEMS)
         probabilities = answers.probabilities(every)
         assert np.array_equal(answers.predicted(), answers.predicted(every))
@@ -108,14 +108,14 @@ class PoolModelContract:
         assert np.allclose(answers.uncertainty(), 1.0 - probabilities.max(axis=1))
 
     def test_what_readers_hold_stays_as_it_was(self):
-        model = self.learnt()
+        model = self.trained()
         answers, before = model.answers, model.answers.probabilities(FREE)
         model.learn(FREE[:5], LABELS[FREE[:5]], np.ones(5))
         assert np.array_equal(answers.probabilities(FREE), before)
         assert not np.allclose(model.answers.probabilities(FREE), before)
 
     def test_left_out_labels_are_predicted_by_the_others(self):
-        model = self.learnt()
+        model = self.trained()
         found = model.answers.left_out(np.sort(ITEMS), LABELS[np.sort(ITEMS)], model.noises[np.sort(ITEMS)], TREE)
         assert found.means.shape == found.probabilities.shape == (N_LABELS, N_CLASSES)
         assert np.allclose(found.probabilities.sum(axis=1), 1.0)
@@ -135,19 +135,19 @@ class PoolModelContract:
         assert np.abs(found.means).max() < 10.0
 
     def test_covariances_are_those_of_the_variances(self):
-        model, a, b = self.learnt(), FREE[:6], ITEMS[:4]
+        model, a, b = self.trained(), FREE[:6], ITEMS[:4]
         assert np.allclose(model.covariance(a, b), model.covariance(b, a).T, atol=self.tolerance)
         assert np.allclose(model.covariance(a, a).diagonal(), model.variance[a], atol=self.tolerance)
         assert np.allclose(model.kernel(a, b), model.kernel(b, a).T)
         assert (model.kernel(a, a).diagonal() >= model.variance[a] - self.tolerance).all()
 
     def test_the_state_for_strategies_is_that_of_the_items(self):
-        model = self.learnt()
+        model = self.trained()
         state = model.state(FREE, np.arange(0, N_ITEMS, 7))
         assert np.array_equal(state.rows, FREE)
         assert np.array_equal(state.mean, model.mean[FREE])
         assert np.array_equal(state.variance, model.variance[FREE])
-        assert np.array_equal(state.labelled, model.learnt)
+        assert np.array_equal(state.labelled, model.labelled_items)
         assert state.probabilities.shape == (len(FREE), N_CLASSES)
 
     @pytest.mark.parametrize("warm", [False, True])
@@ -172,8 +172,8 @@ class PoolModelContract:
         before = in_use.model.hyperparameters
         assert in_use.tune(lambda: None)
         assert in_use.model.hyperparameters != before
-        assert in_use.model.learnt == ITEMS.tolist()
-        self.check_same(in_use.model, self.learnt(parameters=in_use.parameters))
+        assert in_use.model.labelled_items == ITEMS.tolist()
+        self.check_same(in_use.model, self.trained(parameters=in_use.parameters))
 
     def test_it_says_how_exact_it_is(self):
-        assert 0.0 <= self.learnt().residual() < 1e-6
+        assert 0.0 <= self.trained().residual() < 1e-6

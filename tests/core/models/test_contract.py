@@ -24,10 +24,10 @@ class TestBalanced(PoolModelContract):
 
     def test_doubted_labels_say_less(self):
         """Noises follow the sizes of classes, too: only the order can be said."""
-        model = self.learnt(ITEMS[:-1])
+        model = self.trained(ITEMS[:-1])
         last = ITEMS[-1:]
         model.learn(last, LABELS[last], np.array([8.0]))
-        assert model.variance[last] > self.learnt().variance[last]
+        assert model.variance[last] > self.trained().variance[last]
 
 
 class TestSoftmax(PoolModelContract):
@@ -68,5 +68,5 @@ class TestForest(PoolModelContract):
     parameters = replace(trees_of(settings), theta=None)
 
     def test_there_are_trees(self):
-        assert self.learnt().solver == "forest"
+        assert self.trained().solver == "forest"
         assert len(self.parameters.trees) == 3

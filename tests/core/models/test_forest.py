@@ -124,7 +124,7 @@ def test_whatever_way_labels_come_the_model_is_the_same(settings):
     for step in range(size(30, 12)):
         item = int(rng.integers(0, M - 9))
         if learner.label_of(item) is None or step % 3:
-            learner.label(item, str(rng.choice(NAMES)), doubt=float(rng.choice([1.0, 1.0, 4.0])))
+            learner.label(item, str(rng.choice(NAMES)), noise_factor=float(rng.choice([1.0, 1.0, 4.0])))
         else:
             learner.retract(item)
     check(learner, x[: M - 9])
@@ -176,7 +176,7 @@ def test_what_the_other_labels_say_of_each():
     x, y = swirl(M)
     learner = grown(x, y)
     for item in range(0, N, 14):
-        learner.label(item, y[item], doubt=4.0)
+        learner.label(item, y[item], noise_factor=4.0)
     left_out = learner.publish().left_out
     labelling = learner.labelling()
     for place in range(0, N, 7):
@@ -184,10 +184,10 @@ def test_what_the_other_labels_say_of_each():
         learner.retract(item)
         now = learner.publish()
         assert np.allclose(left_out.means[place], now.mean[item], atol=1e-6)
-        doubt = labelling.doubts.get(item, 1.0)
-        if doubt == 1.0:  # else those of a label that is doubted
+        noise_factor = labelling.noise_factors.get(item, 1.0)
+        if noise_factor == 1.0:  # else those of a label that is doubted
             assert np.allclose(left_out.probabilities[place], now.probabilities[item], atol=1e-6)
-        learner.label(item, labelling.labels[item], doubt=doubt)
+        learner.label(item, labelling.labels[item], noise_factor=noise_factor)
     advice = {one.name: one.value for one in learner.advice()}
     assert any(value is not None for value in advice.values())
 

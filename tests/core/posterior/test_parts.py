@@ -35,7 +35,7 @@ def taught(learner):
     seen = [learner.query(3, seed=1)]  # cold start
     learner.label_many({i: NAMES[Y[i]] for i in range(0, M, M // 8)})
     seen.append(learner.query(2, "emoc", seed=2, explore=0.5, among=np.arange(0, M, 2)))
-    learner.label(7, NAMES[Y[7]], doubt=2.0)
+    learner.label(7, NAMES[Y[7]], noise_factor=2.0)
     learner.label(7, "dog")
     learner.retract(0)
     learner.add_items(X[M:])

@@ -19,7 +19,7 @@ def pool(n_labels):
 
 def picked_from_all(learner, strategy, count, pending):
     labelled = learner._model
-    free = np.setdiff1d(np.arange(len(labelled)), [*labelled.learnt, *pending])
+    free = np.setdiff1d(np.arange(len(labelled)), [*labelled.labelled_items, *pending])
     return pick(labelled.state(free, reference_of(len(labelled))), strategy, count, seed=3, pending=pending)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.db.database import Database
 from app.services.project.view import View
-from app.services.reading.reports import Report
+from app.services.reports.report import Report
 from core import Published
 from core._types import Floats, Indices
 

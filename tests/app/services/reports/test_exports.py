@@ -4,7 +4,7 @@ import pytest
 
 from app.services.problems import NotFound
 from app.services.project import catalogue
-from app.services.reading.export import export
+from app.services.reports.export import export
 from tests.app.services.projects import answers, open_project, service_in
 
 READERS = 100  # more than there are connections

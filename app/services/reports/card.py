@@ -14,9 +14,9 @@ from app.services.project import catalogue
 from app.services.project.class_book import ClassBook
 from app.services.project.settings import ProjectSettings
 from app.services.project.view import View
-from app.services.reading.insights import class_counts, curve
-from app.services.reading.model import advice, model_note
-from app.services.reading.reports import Report
+from app.services.reports.insights import class_counts, curve
+from app.services.reports.model import advice, model_note
+from app.services.reports.report import Report
 from core import Published
 from core.insight.stopping import ENOUGH
 

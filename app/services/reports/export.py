@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from app.db import items
 from app.db.database import Database
 from app.services.project.ledger import Ledger
-from app.services.reading.reports import Report
+from app.services.reports.report import Report
 
 NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
 EXPORT_FIELDS = ("key", "label", "votes", "doubt", "unsure")

@@ -10,7 +10,7 @@ from app.db import events, projects
 from app.db.database import Database
 from app.services.project.class_book import ClassBook
 from app.services.project.view import View
-from app.services.reading.model import advice
+from app.services.reports.model import advice
 from core import Published
 from core.insight.stopping import learning_curve
 
