@@ -7,8 +7,15 @@ import numpy as np
 from core._types import Indices, Table
 from core.classes import ClassTree
 from core.histograms import Allocate, Complement, Histograms, reduced
-from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel, group_weights
-from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Operator, StoredOperator
+from core.kernels import (
+    IntersectionKernel,
+    Kernel,
+    LinearKernel,
+    NormalisedIntersectionKernel,
+    RBFKernel,
+    group_weights,
+)
+from core.linalg import DenseOperator, LinearOperator, Operator, StoredOperator, histogram_operator
 from core.posterior import LabelRegression
 from core.settings import Settings
 from core.softmax import SoftmaxClasses
@@ -41,7 +48,8 @@ def kernel_over(settings: Settings, n_columns: int, *, doubles: bool = False) ->
     bias = float(settings.bias)
     if settings.kernel == "hik":
         groups = np.concatenate([groups, groups]) if doubles else groups
-        return IntersectionKernel(weights, groups, bias, settings.transform, float(settings.eta))
+        kind = NormalisedIntersectionKernel if settings.normalise else IntersectionKernel
+        return kind(weights, groups, bias, settings.transform, float(settings.eta))
     return (LinearKernel if settings.kernel == "linear" else RBFKernel)(weights, groups, bias)
 
 
@@ -53,6 +61,8 @@ def untuned(settings: Settings, operator: Operator) -> Given:
     kernel = replace(kernel, weights=weights, bias=float(settings.bias))
     if isinstance(kernel, IntersectionKernel):
         kernel = replace(kernel, eta=float(settings.eta))
+    if isinstance(kernel, NormalisedIntersectionKernel):
+        kernel = replace(kernel, amplitude=1.0)
     if isinstance(kernel, RBFKernel):
         gamma = _gamma(settings, operator.training_rows(np.arange(len(operator))))
         kernel = replace(kernel, gamma=gamma, amplitude=1.0)
@@ -66,7 +76,7 @@ def make_operator(
     kernel = make_kernel(settings, x, reader)
     if isinstance(kernel, IntersectionKernel):
         make = Histograms.of if rows else Histograms.without_rows
-        return HistogramOperator(make(reader.coded(x), settings.levels, allocate), kernel)
+        return histogram_operator(make(reader.coded(x), settings.levels, allocate), kernel)
     if isinstance(kernel, LinearKernel):
         return LinearOperator(x[:], kernel) if reader.sparse else DenseOperator(dense(x), kernel)
     assert isinstance(kernel, RBFKernel)

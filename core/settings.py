@@ -29,6 +29,7 @@ class Settings:
     weights: Any = None
     noise: float = 0.1
     bias: float = 1.0
+    normalise: bool = False
     complement: bool = False
     split: bool = False
     levels: LevelRule = "auto"
@@ -61,7 +62,7 @@ class Settings:
         check_choice("likelihood", self.likelihood, get_args(Likelihood))
         self._check_likelihood()
         self._check_model()
-        for name in ("complement", "split", "balance", "tune_weights", "class_variances"):
+        for name in ("normalise", "complement", "split", "balance", "tune_weights", "class_variances"):
             check_choice(name, getattr(self, name), (False, True))
         for name in ("eta", "noise", "max_memory"):
             check_number(name, getattr(self, name), positive=True)
@@ -73,12 +74,18 @@ class Settings:
             check_number("levels", self.levels, positive=True)
         else:
             check_choice("levels", self.levels, ("auto", None, "a whole number"))
-        if self.kernel != "hik" and (self.complement or self.split or self.transform is not None):
-            raise ValueError(f'complement, split and transform belong to kernel="hik"; got kernel={self.kernel!r}')
+        if self.kernel != "hik" and (self.normalise or self.complement or self.split or self.transform is not None):
+            raise ValueError(
+                f'normalise, complement, split and transform belong to kernel="hik"; got kernel={self.kernel!r}'
+            )
         if self.complement and self.split:
             raise ValueError("complement and split are two ways to read the same numbers; choose one")
         if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
             raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
+        if self.normalise and (self.posterior not in ("auto", "dual") or self.tune == "bound"):
+            raise ValueError(
+                'normalise=True needs posterior="dual" and tune="loo" or "evidence": it has no level space'
+            )
         if self.kernel == "auto" and self.posterior != "auto":
             raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')
         if self.kernel != "hik" and self.posterior not in ("auto", "dual"):

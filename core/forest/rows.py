@@ -10,7 +10,7 @@ from core.drafts import Drafted
 from core.forest.tree import Tree
 from core.histograms import Histograms, LevelRule
 from core.kernels import IntersectionKernel, Kernel
-from core.linalg import DenseOperator, HistogramOperator, Operator
+from core.linalg import DenseOperator, Operator, histogram_operator
 from core.posterior import LabelRegression
 from core.rows import NO_ROWS, Size
 from core.tables import Reader, dense
@@ -138,7 +138,7 @@ class TableRows(Drafted):
     def _operator(self, x: Table, kernel: Kernel) -> Operator:
         """Histograms keep every value of a leaf as a level, as far as `levels` allows."""
         if isinstance(kernel, IntersectionKernel):
-            return HistogramOperator(Histograms.of(self.reader.coded(x), self._levels), kernel)
+            return histogram_operator(Histograms.of(self.reader.coded(x), self._levels), kernel)
         return DenseOperator(dense(x), kernel)  # type: ignore[arg-type]
 
 

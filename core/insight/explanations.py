@@ -7,7 +7,7 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.kernels import LinearKernel
-from core.linalg import DensePredictor, LinearPredictor, LookupTable, Predictor
+from core.linalg import DensePredictor, LinearPredictor, LookupTable, NormalisedTable, Predictor
 from core.softmax import Latents
 
 
@@ -31,6 +31,13 @@ def contributions(predictor: Predictor, row: Any, width: int) -> Contributions |
     """
     if isinstance(predictor, Latents):
         return _centred(predictor, row, width)
+    if isinstance(predictor, NormalisedTable):
+        assert isinstance(predictor.lookup, LookupTable)
+        found = contributions(predictor.lookup, row, width)
+        assert found is not None
+        sums = found.parts.sum(axis=0)[-1]
+        scale = np.sqrt(predictor.amplitude / sums) if sums > 0.0 else 0.0
+        return Contributions(found.columns, found.parts[:, :-1] * scale, predictor.constant)
     if isinstance(predictor, LookupTable):
         dims, entries = predictor.levels.dims[row.codes], predictor.table[row.codes]
         is_constant = dims == predictor.levels.n_dims - 1

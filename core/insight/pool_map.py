@@ -7,7 +7,7 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.linalg import Operator
-from core.posterior.parts import Applied, Parts, concatenate_parts, for_items
+from core.posterior.parts import Applied, Parts, concatenate_parts
 
 LANDMARKS = 256
 SAMPLE_ROWS = 2048  # that the components are found on
@@ -51,7 +51,7 @@ def plane_map(pool: PoolKernel, n_landmarks: int = LANDMARKS, n_sample: int = SA
     components = to_features @ directions[:, ::-1][:, :2]
     plane = np.zeros((len(landmarks), 2))
     plane[:, : components.shape[1]] = components / np.sqrt(size)
-    found = concatenate_parts(pool.pool.collect(Applied(for_items(operator.predictor(plane)))))
+    found = concatenate_parts(pool.pool.collect(Applied(operator.predictor(plane).for_items())))
     found -= found[sample].mean(axis=0)
     farthest = found[np.abs(found).argmax(axis=0), [0, 1]]
     return np.asarray(found * np.where(farthest < 0.0, -1.0, 1.0))

@@ -2,6 +2,15 @@
 
 from core.kernels.base import Kernel, group_weights
 from core.kernels.dense import DenseKernel, LinearKernel, RBFKernel
-from core.kernels.intersection import IntersectionKernel, Transform
+from core.kernels.intersection import IntersectionKernel, NormalisedIntersectionKernel, Transform
 
-__all__ = ["DenseKernel", "IntersectionKernel", "Kernel", "LinearKernel", "RBFKernel", "Transform", "group_weights"]
+__all__ = [
+    "DenseKernel",
+    "IntersectionKernel",
+    "Kernel",
+    "LinearKernel",
+    "NormalisedIntersectionKernel",
+    "RBFKernel",
+    "Transform",
+    "group_weights",
+]

@@ -1,7 +1,7 @@
 """Histogram intersection kernels, as functions of single values (Rodner2012, eq. 4, 7, 8)."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class IntersectionKernel(Kernel):
 
     def apply(self, values: Floats, dims: Dims) -> Floats:
         """u = weight_d g(value) for values in these dimensions; D is the constant one."""
-        u = np.append(self.dim_weights, self.bias)[dims] * self._base(values, dims)
+        u = np.append(self.dim_weights, self._constant)[dims] * self._base(values, dims)
         if not np.isfinite(u).all():
             first = int(np.argmax(~np.isfinite(u)))
             how = f"with transform={self.transform!r} and eta={self.eta:g}" if self.transform else "times its weight"
@@ -54,6 +54,11 @@ class IntersectionKernel(Kernel):
         by_g = gradient[data] * self.dim_weights[dims[data]]
         own = [float(by_g @ slope) for slope in self._slopes(values[data])]
         return np.array([*own, by_bias, *by_group])
+
+    @property
+    def _constant(self) -> float:
+        """u of the constant dimension."""
+        return self.bias
 
     def _slopes(self, values: Floats) -> list[Floats]:
         """Derivatives of g by the parameters in `own_bounds`."""
@@ -84,3 +89,32 @@ class IntersectionKernel(Kernel):
                     return np.asarray(np.exp(self.eta * (x - 1.0)) * lower)
                 case None:
                     return values
+
+
+@dataclass(frozen=True, eq=False)
+class NormalisedIntersectionKernel(IntersectionKernel):
+    """k(x, x') = bias + amplitude h(x, x') / sqrt(h(x, x) h(x', x')), with h the intersection without a constant.
+
+    So long rows weigh no more than short ones (Kapoor2010 normalises its pyramid match kernel like this). Weights are
+    relative: a factor of all of them changes nothing. `apply` gives the values of h, in which the constant is 0.
+
+    >>> kernel = NormalisedIntersectionKernel(np.ones(1), np.zeros(2, dtype=int), bias=0.5)
+    >>> kernel.names, kernel.apply(np.array([3.0, 1.0]), np.array([0, 2])).tolist()
+    (('eta', 'amplitude', 'bias', 'weight[0]'), [3.0, 0.0])
+    """
+
+    amplitude: float = 1.0
+
+    @property
+    def own_bounds(self) -> dict[str, tuple[float, float]]:
+        return super().own_bounds | {"amplitude": POSITIVE}
+
+    def scaled(self, factor: float) -> Self:
+        return replace(self, amplitude=self.amplitude * factor, bias=self.bias * factor)
+
+    @property
+    def _constant(self) -> float:
+        return 0.0
+
+    def _slopes(self, values: Floats) -> list[Floats]:
+        return [*super()._slopes(values), np.zeros_like(values)]

@@ -10,7 +10,8 @@ from core.linalg.kernel_error import KernelError, added_error, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
 from core.linalg.linear_operator import LinearOperator, LinearPredictor
-from core.linalg.operator import Operator, Predictor, gram
+from core.linalg.normalised_operator import NormalisedOperator, NormalisedTable, histogram_operator
+from core.linalg.operator import KernelSum, Operator, Predictor, gram
 from core.linalg.units import AtBound, Units
 
 __all__ = [
@@ -24,11 +25,14 @@ __all__ = [
     "Factor",
     "HistogramOperator",
     "KernelError",
+    "KernelSum",
     "LevelFeatures",
     "LevelSystem",
     "LinearOperator",
     "LinearPredictor",
     "LookupTable",
+    "NormalisedOperator",
+    "NormalisedTable",
     "Operator",
     "Predictor",
     "StoredOperator",
@@ -36,6 +40,7 @@ __all__ = [
     "added_error",
     "block_cg",
     "gram",
+    "histogram_operator",
     "kernel_error",
     "largest_eigenpairs",
     "with_room",

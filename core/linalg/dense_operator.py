@@ -29,6 +29,9 @@ class DensePredictor:
             [np.empty((0, self.v.shape[1])), *(self.kernel.cross(block, self.x) @ self.v for block in blocks)]
         )
 
+    def for_items(self, by: Floats | None = None) -> "DensePredictor":
+        return self if by is None else DensePredictor(self.kernel, self.x, self.v @ by)
+
 
 class DenseOperator(Drafted):
     """K of dense vectors, computed block by block; the rows stand in a buffer that doubles."""
@@ -57,6 +60,9 @@ class DenseOperator(Drafted):
 
     def pull_back(self, e: Floats, f: Floats) -> Floats:
         return self.kernel.pull_back(self.x, e @ f.T)
+
+    def pull_back_matrix(self, gradient: Floats) -> Floats:
+        return self.kernel.pull_back(self.x, gradient)
 
     def difference(self, query: Rows, beta: Floats) -> DensePredictor:
         x: Floats = vectors(query)

@@ -6,15 +6,15 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from core._jit import coding, products
+from core._jit import coding, counting, products
 from core._jit.coding import Levels
-from core._parallel import over_slices
+from core._parallel import over_balanced, over_slices
 from core._types import Dims, Floats, Indices
 from core.drafts import Drafted
 from core.histograms import CodedRows, Histograms, LevelTable, RawRows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
-from core.linalg.operator import COLUMNS, check_rows_finite
+from core.linalg.operator import COLUMNS, KernelSum, check_rows_finite
 from core.linalg.products import gather, scatter
 from core.rows import Rows, coded_rows, histogram_rows
 
@@ -61,6 +61,9 @@ class LookupTable:
             )
         return out
 
+    def for_items(self, by: Floats | None = None) -> "CodedTable":
+        return CodedTable(self.table if by is None else np.ascontiguousarray(self.table @ by))
+
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
@@ -72,9 +75,14 @@ class CodedTable:
         rows = coded_rows(query)
         return gather(rows.codes, rows.starts, self.table)
 
+    def for_items(self, by: Floats | None = None) -> "CodedTable":
+        return self if by is None else CodedTable(np.ascontiguousarray(self.table @ by))
+
 
 class HistogramOperator(Drafted):
     """K of level-coded rows. Kernel parameters only touch the S level values `u`; rows are never read for them."""
+
+    in_level_space = True  # K = Phi Phi^T, with the features of core/DESIGN.md, section 3
 
     def __init__(self, histograms: Histograms, kernel: IntersectionKernel) -> None:
         self.histograms = histograms
@@ -95,7 +103,7 @@ class HistogramOperator(Drafted):
     def product(self, v: Floats) -> Floats:
         return gather(self.rows.codes, self.rows.starts, self._table(v))
 
-    def predictor(self, v: Floats) -> LookupTable:
+    def predictor(self, v: Floats) -> KernelSum:
         return self.lookup(self._table(v))
 
     def pull_back(self, e: Floats, f: Floats) -> Floats:
@@ -104,15 +112,29 @@ class HistogramOperator(Drafted):
         by_u = features.by_u(np.einsum("sm,sm->s", features.sums(e), features.sums(f)))
         return self.kernel.pull_back(levels.values[levels.order], levels.dims[levels.order], by_u)
 
-    def difference(self, query: Rows, beta: Floats) -> LookupTable:
+    def pull_back_matrix(self, gradient: Floats) -> Floats:
+        features, levels = self.features(), self.levels
+        rows = np.repeat(np.arange(len(self)), np.diff(features.starts))
+        heads = np.searchsorted(np.sort(features.codes), np.arange(features.size + 1))
+        by_code = rows[np.argsort(features.codes, kind="stable")]
+        by_gap = np.zeros(features.size)
+        matrix = np.asfortranarray(gradient)
+        held = np.diff(heads[features.start]).astype(np.float64)
+        over_balanced(
+            lambda lo, hi: counting.level_quadratics(heads, by_code, features.start, matrix, by_gap, lo, hi), held**2
+        )
+        by_u = features.by_u(by_gap)
+        return self.kernel.pull_back(levels.values[levels.order], levels.dims[levels.order], by_u)
+
+    def difference(self, query: Rows, beta: Floats) -> KernelSum:
         return self.lookup(self.profile(query) - self._table(beta))
 
     def lookup(self, table: Floats) -> LookupTable:
         """The function with these values at the levels."""
         return LookupTable(self.levels, self.kernel, self.u, table)
 
-    def only(self, rows: Indices) -> "HistogramOperator":
-        return HistogramOperator(Histograms(self.levels, self.rows.take(rows)), self.kernel)
+    def only(self, rows: Indices) -> Self:
+        return type(self)(Histograms(self.levels, self.rows.take(rows)), self.kernel)
 
     def training_rows(self, rows: Indices) -> CodedRows:
         every = len(rows) == len(self) and np.array_equal(rows, np.arange(len(self)))
@@ -186,9 +208,9 @@ class HistogramOperator(Drafted):
     def remove(self, rows: Indices) -> None:
         self.rows.remove(rows)
 
-    def with_kernel(self, kernel: IntersectionKernel) -> "HistogramOperator":
+    def with_kernel(self, kernel: IntersectionKernel) -> Self:
         """The same rows under another kernel."""
-        return HistogramOperator(self.histograms, kernel)
+        return type(self)(self.histograms, kernel)
 
     def features(self, query: Rows | None = None) -> LevelFeatures:
         """Phi of coded rows; of the training rows if none are given, where K = Phi Phi^T."""

@@ -7,6 +7,7 @@ import numpy as np
 from core._types import Floats, Table
 from core.histograms import Histograms, RawRows, code_rows, raw_rows
 from core.linalg.histogram_operator import HistogramOperator
+from core.linalg.normalised_operator import histogram_operator
 from core.linalg.operator import Operator
 
 SAMPLE_ROWS = 128
@@ -44,9 +45,9 @@ def kernel_error(x: Table, operator: Operator) -> KernelError:
     if not (isinstance(operator, HistogramOperator) and operator.histograms.quantised):
         return KernelError(0.0, 0.0, 0.0)
     sample = x[np.unique(np.linspace(0, x.shape[0] - 1, SAMPLE_ROWS).astype(np.int64))]
-    exact = HistogramOperator(Histograms.of(sample), operator.kernel)
+    exact = histogram_operator(Histograms.of(sample), operator.kernel)
     coded = code_rows(raw_rows(sample), operator.levels)
-    coarse = HistogramOperator(Histograms(operator.levels, coded), operator.kernel)
+    coarse = histogram_operator(Histograms(operator.levels, coded), operator.kernel)
     return KernelError.between(exact.cross(exact.rows), coarse.cross(coarse.rows))
 
 

@@ -22,6 +22,9 @@ class LinearPredictor:
     def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
         return np.asarray(vectors(query) @ self.w) + self.constant
 
+    def for_items(self, by: Floats | None = None) -> "LinearPredictor":
+        return self if by is None else LinearPredictor(self.w @ by, self.constant @ by)
+
 
 class LinearOperator(Drafted):
     """K = X diag(weights) X^T + bias, never formed: O(nnz) a column (Seeger2008, appendix D.3)."""
@@ -47,6 +50,9 @@ class LinearOperator(Drafted):
         by_dim = np.einsum("dm,dm->d", np.asarray(self.x.T @ e), np.asarray(self.x.T @ f))
         by_group = np.bincount(self.kernel.groups, by_dim, minlength=len(self.kernel.weights))
         return np.array([np.vdot(e.sum(axis=0), f.sum(axis=0)), *by_group])
+
+    def pull_back_matrix(self, gradient: Floats) -> Floats:
+        return self.kernel.pull_back(_dense(self.x), gradient)
 
     def difference(self, query: Rows, beta: Floats) -> LinearPredictor:
         own = _dense(vectors(query)).T

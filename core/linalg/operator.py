@@ -13,10 +13,18 @@ BLOCK_COLUMNS = 256  # of K at a time in all cores
 
 
 class Predictor(Protocol):
-    """The function x -> k(x, X) V for fixed X and V; later changes of the operator do not affect it."""
+    """A function of rows; later changes of what made it do not affect it."""
 
     def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:
         """rows x M. With `quantised`, raw values are first rounded to their nearest level."""
+        ...
+
+
+class KernelSum(Predictor, Protocol):
+    """The function x -> k(x, X) V for fixed X and V, plus a constant."""
+
+    def for_items(self, by: Floats | None = None) -> "KernelSum":
+        """The same for pool items alone, times a matrix (M x columns): only what has to be sent to workers."""
         ...
 
 
@@ -38,7 +46,7 @@ class Operator(Protocol):
         """K V, n x M."""
         ...
 
-    def predictor(self, v: Floats) -> Predictor:
+    def predictor(self, v: Floats) -> KernelSum:
         """The function x -> k(x, X) V."""
         ...
 
@@ -46,7 +54,11 @@ class Operator(Protocol):
         """Gradient of the sum of the columns' e^T K f by the kernel's theta; e and f n x M."""
         ...
 
-    def difference(self, query: Rows, beta: Floats) -> Predictor:
+    def pull_back_matrix(self, gradient: Floats) -> Floats:
+        """Gradient by the kernel's theta of a function whose gradient by K (n x n, symmetric) is given."""
+        ...
+
+    def difference(self, query: Rows, beta: Floats) -> KernelSum:
         """The functions x -> k(x, query) - k(x, X) beta, one for each row of the query; beta n x rows."""
         ...
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from core._types import Dims, Floats
-from core.kernels import IntersectionKernel, Kernel, LinearKernel, RBFKernel
+from core.kernels import IntersectionKernel, Kernel, LinearKernel, NormalisedIntersectionKernel, RBFKernel
 from core.linalg.histogram_operator import HistogramOperator
 from core.linalg.operator import Operator
 from core.rows import vectors
@@ -92,6 +92,8 @@ class Units:
             return replace(kernel, gamma=kernel.gamma / self.distance)
         if isinstance(kernel, IntersectionKernel):
             kernel = replace(kernel, unit=kernel.unit * self.largest)
+        if isinstance(kernel, NormalisedIntersectionKernel):
+            return kernel  # its weights have no scale
         return replace(kernel, weights=kernel.weights / self.size(kernel))
 
     def plain(self, kernel: Kernel, noise: float) -> tuple[Kernel, float]:
@@ -99,6 +101,9 @@ class Units:
         if isinstance(kernel, RBFKernel):
             scaled = kernel.scaled(1.0 / kernel.amplitude)
             return replace(scaled, gamma=kernel.gamma * self.distance), noise / kernel.amplitude
+        if isinstance(kernel, NormalisedIntersectionKernel):
+            alone = kernel.scaled(1.0 / kernel.amplitude)
+            return replace(alone, unit=kernel.unit / self.largest), noise / kernel.amplitude
         factor = self.size(kernel, kernel.weights)
         bare = replace(kernel, weights=kernel.weights / factor * self.size(kernel), bias=kernel.bias / factor)
         if isinstance(bare, IntersectionKernel):
@@ -110,6 +115,8 @@ class Units:
         if isinstance(kernel, RBFKernel):
             near = float(np.clip(kernel.gamma * self.distance, 1.0 / NEAR, NEAR))
             return replace(kernel, gamma=near, amplitude=1.0)
+        if isinstance(kernel, NormalisedIntersectionKernel):
+            kernel = replace(kernel, amplitude=1.0)
         return replace(kernel, unit=1.0) if isinstance(kernel, IntersectionKernel) else kernel
 
     def pull_back(self, kernel: Kernel, by_theta: Floats) -> Floats:
@@ -118,6 +125,8 @@ class Units:
         The unit of "exp" counts as fixed.
         """
         by, true = dict(zip(kernel.names, by_theta, strict=True)), self.true(kernel)
+        if isinstance(true, NormalisedIntersectionKernel):
+            return by_theta
         if isinstance(true, RBFKernel):
             return np.array([*(value / (self.distance if name == "gamma" else 1.0) for name, value in by.items())])
         by_weights = by_theta[-len(true.weights) :]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core._types import Floats, Indices
 from core.classes import ClassTree
-from core.linalg import AtBound, Operator, Predictor
+from core.linalg import AtBound, KernelSum, Operator, Predictor
 from core.models.parameters import Parameters
 from core.models.state import PoolState
 from core.posterior import Part, Parts, one_vs_all
@@ -218,10 +218,10 @@ class PoolModel(Protocol):
 class PartsModel(PoolModel, Protocol):
     """A model whose pool may be in parts, in other processes or on other machines."""
 
-    def covariance_with(self, rows: Rows) -> Predictor:
+    def covariance_with(self, rows: Rows) -> KernelSum:
         """The functions x -> posterior covariance with each of these rows."""
 
-    def kernel_with(self, rows: Rows) -> Predictor:
+    def kernel_with(self, rows: Rows) -> KernelSum:
         """The functions x -> prior covariance with each of these rows."""
 
 

@@ -13,7 +13,7 @@ from core.drafts import Drafted, all_or_nothing
 from core.factory import make_regression, untuned
 from core.histograms import RawRows
 from core.kernels import Kernel
-from core.linalg import AtBound, HistogramOperator, Operator, Predictor
+from core.linalg import AtBound, HistogramOperator, KernelSum, Operator, Predictor
 from core.models.base import Arrays, ModelName, MomentAnswers
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
@@ -300,11 +300,11 @@ class GaussianPool(Drafted):
         """Prior covariance of items, rows x columns."""
         return self.kernel_with(self.rows(columns))(self.rows(rows))
 
-    def covariance_with(self, rows: Rows) -> Predictor:
+    def covariance_with(self, rows: Rows) -> KernelSum:
         """The functions x -> posterior covariance with each row of a rows."""
         return self.model.posterior.covariance(rows)
 
-    def kernel_with(self, rows: Rows) -> Predictor:
+    def kernel_with(self, rows: Rows) -> KernelSum:
         """The functions x -> prior covariance with each row of a rows."""
         operator = self.model.operator
         return operator.difference(rows, np.zeros((len(operator), len(rows))))

@@ -9,7 +9,7 @@ from core.drafts import read_only
 from core.factory import kernel_over, reader_with
 from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
-from core.linalg import DenseOperator, HistogramOperator, Operator
+from core.linalg import DenseOperator, HistogramOperator, Operator, histogram_operator
 from core.models.base import Arrays, PoolModel
 from core.settings import Settings
 from core.tables import Reader
@@ -74,4 +74,4 @@ def load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[O
     kernel = kernel_over(settings, n_dims // 2 if reader.doubles else n_dims, doubles=reader.doubles)
     assert isinstance(kernel, IntersectionKernel)
     kernel = kernel.with_theta(theta[: len(kernel.theta)])
-    return HistogramOperator(Histograms(levels, rows), kernel), rows, reader
+    return histogram_operator(Histograms(levels, rows), kernel), rows, reader

@@ -66,7 +66,7 @@ def choose(operator: Operator, n_columns: int, max_memory: float, pool: Size = N
 
     A pool never gets the iterative one, however little memory there is: it would be solved for hours at each refresh.
     """
-    if not isinstance(operator, HistogramOperator):
+    if not (isinstance(operator, HistogramOperator) and operator.in_level_space):
         return "dual"
     table = costs(len(operator), len(operator.levels), operator.rows.nnz, n_columns, pool)
     if pool.rows:

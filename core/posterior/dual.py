@@ -31,9 +31,10 @@ class DualPosterior(Posterior):
         return self._factor.jitter
 
     def variances(self, size: Size) -> Variances:
-        if isinstance(self.operator, HistogramOperator) and pay_in_dual(size, self.operator):
-            table = self._factor.quadratic(self.operator.level_cross())
-            return PairVariances(without_rows(self.operator), table, explained=True)
+        operator = self.operator
+        if isinstance(operator, HistogramOperator) and operator.in_level_space and pay_in_dual(size, operator):
+            table = self._factor.quadratic(operator.level_cross())
+            return PairVariances(without_rows(operator), table, explained=True)
         return super().variances(size)
 
     def _variance(self, query: Rows) -> Floats:

@@ -16,7 +16,7 @@ from core._jit import moments
 from core._parallel import over_slices
 from core._types import Floats, Indices, Table
 from core.histograms import CodedRows, LevelTable, code_rows, raw_rows
-from core.linalg import CodedTable, DensePredictor, HistogramOperator, LookupTable, Predictor
+from core.linalg import HistogramOperator, Predictor
 from core.posterior.base import Variances
 from core.rows import Rows, Size, concatenate
 
@@ -193,14 +193,6 @@ class Moved:
             len(variance),
             len(variance) * (changes.size + 1),
         )
-
-
-def for_items(function: Predictor, by: Floats | None = None) -> Predictor:
-    """The predictor for pool items alone, times a matrix (columns x r): only what has to be sent to workers."""
-    if isinstance(function, LookupTable):
-        return CodedTable(function.table if by is None else np.ascontiguousarray(function.table @ by))
-    assert isinstance(function, DensePredictor)
-    return function if by is None else DensePredictor(function.kernel, function.x, function.v @ by)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,6 @@ from core.posterior.parts import (
     Parts,
     Retargeted,
     concatenate_parts,
-    for_items,
     means_of,
     rows_of,
     size_of,
@@ -71,7 +70,7 @@ class PoolPosterior(Drafted):
 
     def refresh(self, posterior: Posterior) -> None:
         """Compute everything again: after a change of hyperparameters, or against accumulated rounding errors."""
-        self.parts = self.parts.map(Computed(for_items(posterior.predictor), posterior.variances(self.size)))
+        self.parts = self.parts.map(Computed(posterior.predictor.for_items(), posterior.variances(self.size)))
 
     def learn(self, posterior: Posterior, query: Rows, targets: Floats, noise: Floats) -> None:
         """Rows are about to be added to the posterior, with these targets (rows x M) and noise (rows)."""
@@ -80,23 +79,23 @@ class PoolPosterior(Drafted):
         factor = Factor(len(own), lambda out: np.copyto(out[: len(own), : len(own)], own))
         changes = factor.half_solve(targets - posterior.means(query))
         # L^-1 c is a function like c.
-        self.parts = self.parts.map(Moved(for_items(function, factor.half_solve(np.eye(len(own))).T), changes, 1.0))
+        self.parts = self.parts.map(Moved(function.for_items(factor.half_solve(np.eye(len(own))).T), changes, 1.0))
 
     def forget(self, posterior: Posterior, index: int) -> None:
         """A training row is about to be removed."""
         function, share = posterior.influence(index)
         scale = max(share, MIN_SHARE)
         changes = posterior.weights[[index]] / -scale
-        self.parts = self.parts.map(Moved(for_items(function), changes, -1.0 / (posterior.noise[index] * scale)))
+        self.parts = self.parts.map(Moved(function.for_items(), changes, -1.0 / (posterior.noise[index] * scale)))
 
     def relabel(self, posterior: Posterior, index: int, target: Floats) -> None:
         """A training row is about to get another target: means change, variances do not."""
         change = (target - posterior.targets[index])[None] / posterior.noise[index]
-        self.parts = self.parts.map(Moved(for_items(posterior.influence(index).covariance), change, 0.0))
+        self.parts = self.parts.map(Moved(posterior.influence(index).covariance.for_items(), change, 0.0))
 
     def retarget(self, posterior: Posterior) -> None:
         """All targets were replaced (a new class): means again, by one gather."""
-        self.parts = self.parts.map(Retargeted(for_items(posterior.predictor)))
+        self.parts = self.parts.map(Retargeted(posterior.predictor.for_items()))
 
     def append(self, posterior: Posterior, rows: Rows) -> None:
         """More pool rows."""

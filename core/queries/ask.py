@@ -11,7 +11,6 @@ from core._types import Floats, Indices
 from core.checks import check_numbers
 from core.models.base import PartsModel, PoolModel
 from core.models.state import PoolState
-from core.posterior.parts import for_items
 from core.queries.parts import FirstLook, Near
 from core.queries.picking import Ask, Candidates, Pick, choose, pick
 from core.queries.strategies import STRATEGIES, Strategy
@@ -80,8 +79,8 @@ def _near(model: PartsModel, strategy: Strategy, reference: Indices, known: Indi
     if strategy.covered and len(known):
         covered = model.kernel_with(model.rows(known))(rows).max(axis=1)
     if strategy.reference == "covariance":
-        return Near(covariance=for_items(model.covariance_with(rows)), covered=covered)
-    return Near(kernel=for_items(model.kernel_with(rows)), covered=covered)
+        return Near(covariance=model.covariance_with(rows).for_items(), covered=covered)
+    return Near(kernel=model.kernel_with(rows).for_items(), covered=covered)
 
 
 @dataclass(eq=False)

@@ -3,11 +3,9 @@
 import numpy as np
 
 from core._blas import blas_threads
-from core._jit import counting
-from core._parallel import over_balanced
 from core._types import Floats
 from core.kernels import Kernel
-from core.linalg import DenseOperator, Factor, HistogramOperator, Operator, gram
+from core.linalg import Factor, Operator, gram
 from core.tuning.criteria import CriterionName, Evaluation, evidence_value
 
 
@@ -35,7 +33,7 @@ class DualCriterion:
         if by_matrix is None:
             return Evaluation(value, amplitude)
         by_log_noise = float(np.diagonal(by_matrix) @ (noise * self._shape))
-        return Evaluation(value, amplitude, self._by_theta(operator, by_matrix), by_log_noise)
+        return Evaluation(value, amplitude, operator.pull_back_matrix(by_matrix), by_log_noise)
 
     def _leave_one_out(self, inverse: Floats, weights: Floats, gradient: bool) -> tuple[float, float, Floats | None]:
         """Mean over rows and columns of r^2, r_i = y_i - mu_-i = alpha_i / B_ii (core/DESIGN.md, section 6)."""
@@ -52,21 +50,3 @@ class DualCriterion:
         with blas_threads(2 * len(inverse) ** 3):
             by_matrix = 2.0 * (inverse * q) @ inverse - cross - cross.T
         return value, amplitude, by_matrix / residuals.size
-
-    def _by_theta(self, operator: Operator, by_matrix: Floats) -> Floats:
-        if isinstance(operator, DenseOperator):
-            return operator.kernel.pull_back(operator.x, by_matrix)
-        assert isinstance(operator, HistogramOperator)
-        features = operator.features()
-        rows = np.repeat(np.arange(len(operator)), np.diff(features.starts))
-        heads = np.searchsorted(np.sort(features.codes), np.arange(features.size + 1))
-        by_code = rows[np.argsort(features.codes, kind="stable")]
-        by_gap = np.zeros(features.size)
-        matrix = np.asfortranarray(by_matrix)
-        held = np.diff(heads[features.start]).astype(np.float64)
-        over_balanced(
-            lambda lo, hi: counting.level_quadratics(heads, by_code, features.start, matrix, by_gap, lo, hi), held**2
-        )
-        order = operator.levels.order
-        by_u = features.by_u(by_gap)
-        return operator.kernel.pull_back(operator.levels.values[order], operator.levels.dims[order], by_u)

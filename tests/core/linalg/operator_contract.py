@@ -44,6 +44,9 @@ class OperatorContract:
             v = rng.normal(size=(len(x), columns))
             self.close(operator.product(v), K @ v)
             self.close(operator.predictor(v)(rows), cross.T @ v)
+        items, by = operator.training_rows(np.arange(len(x))), rng.normal(size=(3, 2))
+        self.close(operator.predictor(v).for_items()(items), K @ v)
+        self.close(operator.predictor(v).for_items(by)(items), K @ v @ by)
         self.close(operator.cross(rows), cross)
         self.close(operator.cross(rows, len(x) // 2), cross[len(x) // 2 :])
         self.close(operator.diagonal(rows), np.diag(self.matrix(kernel, query, query)))
@@ -125,7 +128,10 @@ class OperatorContract:
 
         steps = STEP * np.eye(len(kernel.theta))
         expected = [(value(kernel.theta + step) - value(kernel.theta - step)) / (2 * STEP) for step in steps]
-        assert np.allclose(operator.pull_back(e, f), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+        bound = 1e-6 * np.abs(expected).max()
+        assert np.allclose(operator.pull_back(e, f), expected, rtol=1e-5, atol=bound)
+        symmetric = (e @ f.T + f @ e.T) / 2
+        assert np.allclose(operator.pull_back_matrix(symmetric), expected, rtol=1e-5, atol=bound)
 
     def test_rows_whose_kernel_values_overflow_are_named(self):
         x = continuous(N, D)

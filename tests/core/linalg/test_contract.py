@@ -1,12 +1,14 @@
 """Each operator under the contract of all."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from core.histograms import Histograms, code_rows, raw_rows
-from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
-from core.linalg import DenseOperator, HistogramOperator, LinearOperator, StoredOperator
+from core.kernels import IntersectionKernel, LinearKernel, NormalisedIntersectionKernel, RBFKernel
+from core.linalg import DenseOperator, HistogramOperator, LinearOperator, StoredOperator, histogram_operator
 from tests.core.data import continuous
 from tests.core.linalg.operator_contract import GROUPS, WEIGHTS, D, N, OperatorContract
 from tests.reference.dense import hik
@@ -49,6 +51,30 @@ class TestCodedHistogram(TestHistogram):
         operator = self.build(continuous(N, D))
         with pytest.raises(ValueError, match=self.overflow):
             operator.check(raw_rows(np.full((1, D), 1.7e308)))
+
+
+class TestNormalised(TestHistogram):
+    """k = bias + amplitude h / sqrt(h h): the constant stands outside, and a row without entries has nothing else."""
+
+    transform, eta = "power", 1.7
+
+    def build(self, x):
+        kernel = NormalisedIntersectionKernel(WEIGHTS, GROUPS, 0.3, self.transform, self.eta, self.unit, 1.4)
+        return histogram_operator(Histograms.of(x), kernel)
+
+    def matrix(self, kernel, a, b):
+        h = super().matrix(replace(kernel, bias=0.0), np.vstack([a, b]), np.vstack([a, b]))
+        own = np.sqrt(np.diag(h))
+        factors = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0.0)
+        return (kernel.bias + kernel.amplitude * h * factors[:, None] * factors)[: len(a), len(a) :]
+
+
+class TestCodedNormalised(TestNormalised, TestCodedHistogram):
+    """Queries are coded, with all their values as levels."""
+
+
+class TestNormalisedExp(TestNormalised):
+    transform, eta, unit = "exp", 3.0, 1.6
 
 
 class TestRBF(OperatorContract):
