@@ -75,16 +75,15 @@ class Settings:
         else:
             check_choice("levels", self.levels, ("auto", None, "a whole number"))
         if self.kernel != "hik" and (self.normalise or self.complement or self.split or self.transform is not None):
-            raise ValueError(
-                f'normalise, complement, split and transform belong to kernel="hik"; got kernel={self.kernel!r}'
-            )
+            own = "normalise, complement, split and transform"
+            raise ValueError(f'{own} belong to kernel="hik"; got kernel={self.kernel!r}')
         if self.complement and self.split:
             raise ValueError("complement and split are two ways to read the same numbers; choose one")
         if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
             raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
         if self.normalise and (self.posterior not in ("auto", "dual") or self.tune == "bound"):
             raise ValueError(
-                'normalise=True needs posterior="dual" and tune="loo" or "evidence": it has no level space'
+                'normalise=True has no level space: it needs posterior="dual" and tune="loo" or "evidence"'
             )
         if self.kernel == "auto" and self.posterior != "auto":
             raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')

@@ -45,6 +45,8 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
     gamma : of the RBF kernel; "scale" is 1 / (columns * variance of X).
     noise : variance of the noise on the targets.
     bias : variance of the constant term; 0 for none.
+    normalise : divide the kernel without its constant by sqrt(k(x, x) k(x', x')), so that rows with much in them, like
+        long texts, weigh no more than others.
     complement : scale columns to [0, 1] and join their complements, for features that are not histograms.
     split : join positive and negative parts of columns, for embeddings and the like.
     levels : levels a column may have: "auto" keeps them to some thousands over all columns, None keeps every value.
@@ -107,6 +109,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         weights: Any = None,
         noise: float = 0.1,
         bias: float = 1.0,
+        normalise: bool = False,
         complement: bool = False,
         split: bool = False,
         levels: LevelRule = "auto",
@@ -129,6 +132,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         self.weights = weights
         self.noise = noise
         self.bias = bias
+        self.normalise = normalise
         self.complement = complement
         self.split = split
         self.levels = levels
@@ -350,10 +354,17 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
             return model.posterior.variance(query)
         if method == "exact":
             variance = model.posterior.variance(query)
-        elif isinstance(model.operator, HistogramOperator) and not isinstance(query, np.ndarray):
+        elif (
+            isinstance(model.operator, HistogramOperator)
+            and model.operator.in_level_space
+            and not isinstance(query, np.ndarray)
+        ):
             variance = self._variance_bounds(model.operator, check_whole("k", k))(query, method)
         else:
-            raise ValueError(f"method={method!r} is for the histogram kernel; this model has kernel={self.kernel!r}")
+            raise ValueError(
+                f"method={method!r} is for the histogram kernel that is not normalised; "
+                f"this model has kernel={self.kernel!r} and normalise={self.normalise!r}"
+            )
         return variance + model.noise if noisy else variance
 
     def _variance_bounds(self, operator: HistogramOperator, k: int) -> VarianceBounds:

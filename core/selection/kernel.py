@@ -59,7 +59,8 @@ CANDIDATES: dict[str, dict[str, Any]] = {
 
 def candidate(settings: Settings, name: str) -> Settings:
     """The settings with the kernel of this name, for label regression."""
-    plain: dict[str, Any] = {"kernel": "hik", "transform": None, "eta": 1.0, "complement": False, "split": False}
+    plain: dict[str, Any] = {"kernel": "hik", "transform": None, "eta": 1.0}
+    plain |= {"normalise": False, "complement": False, "split": False}
     plain |= {"likelihood": "gaussian", "tune": None if settings.tune == "cv" else settings.tune}
     return replace(settings, **plain | CANDIDATES[name])
 

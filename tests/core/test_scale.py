@@ -14,6 +14,7 @@ KERNELS = {
     "power": {"transform": "power"},
     "exp": {"transform": "exp"},
     "complement": {"complement": True},
+    "normalise": {"normalise": True},
     "rbf": {"kernel": "rbf"},
     "linear": {"kernel": "linear"},
     "auto": {"kernel": "auto"},

@@ -42,7 +42,9 @@ def test_auto_begins_with_what_fits_and_goes_over_to_what_wins():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"levels": 4}, {"complement": True}, {"split": True}, {"balance": True}], ids=str
+    "settings",
+    [{}, {"levels": 4}, {"normalise": True}, {"complement": True}, {"split": True}, {"balance": True}],
+    ids=str,
 )
 def test_a_learner_built_at_once_equals_one_that_learnt_step_by_step(settings):
     x, y = word_counts(N, 8, 3)

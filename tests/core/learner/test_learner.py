@@ -264,6 +264,7 @@ def test_pool_rows_are_quantised_alike_for_labels_and_predictions():
         {},
         {"posterior": "levels", "levels": 6},
         {"complement": True},
+        {"normalise": True},
         {"split": True},
         {"kernel": "rbf"},
         {"kernel": "linear"},

@@ -15,6 +15,7 @@ KINDS = (
     {"kernel": "rbf"},
     {"kernel": "linear"},
     {"complement": True},
+    {"normalise": True},
     {"transform": "exp", "tune": "loo"},
     {"kernel": "auto"},
 )

@@ -15,6 +15,10 @@ class TestGaussian(PoolModelContract):
     settings = Settings(noise=0.3, levels=None)
 
 
+class TestNormalised(PoolModelContract):
+    settings = Settings(normalise=True, bias=0.2, noise=0.3, levels=None)
+
+
 class TestGaussianRBF(PoolModelContract):
     settings = Settings(kernel="rbf", gamma=2.0, noise=0.3)
 
@@ -36,6 +40,10 @@ class TestSoftmax(PoolModelContract):
 
     def centre(self, means):
         return centred(means)
+
+
+class TestNormalisedSoftmax(TestSoftmax):
+    settings = Settings(likelihood="softmax", normalise=True, noise=0.3, levels=None)
 
 
 class TestForestOfOneLeaf(PoolModelContract):
@@ -70,3 +78,8 @@ class TestForest(PoolModelContract):
     def test_there_are_trees(self):
         assert self.trained().solver == "forest"
         assert len(self.parameters.trees) == 3
+
+
+class TestNormalisedForest(TestForest):
+    settings = replace(TestForest.settings, normalise=True)
+    parameters = replace(trees_of(settings), theta=None)
