@@ -8,13 +8,14 @@ from core.learner import OnlineLearner
 from core.learner.record import Labelling
 from core.learner.view import Published
 from core.models.parameters import Parameters
-from core.settings import Settings
+from core.settings import Channel, Settings
 
 if TYPE_CHECKING:
     from core.estimators.classifier import GPHIKClassifier
     from core.estimators.forest import GPHIKForestClassifier
 
 __all__ = [
+    "Channel",
     "GPHIKClassifier",
     "GPHIKForestClassifier",
     "Labelling",

@@ -6,6 +6,7 @@ below are for what indexing cannot do.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,8 +17,22 @@ from core.histograms import CodedRows, RawRows
 HistogramRows = CodedRows | RawRows
 """Rows that histogram intersection kernels compare: values as they came, or level ids."""
 
-Rows = HistogramRows | Floats
-"""Rows to predict or to learn: histograms, or an n x D array for the other kernels.
+
+@dataclass(frozen=True, eq=False)
+class ChannelRows:
+    """The same rows as each channel of a sum of kernels reads them."""
+
+    channels: "tuple[HistogramRows | Floats, ...]"
+
+    def __len__(self) -> int:
+        return n_rows(self.channels[0])
+
+    def __getitem__(self, rows: Any) -> "ChannelRows":
+        return ChannelRows(tuple(channel[rows] for channel in self.channels))
+
+
+Rows = HistogramRows | ChannelRows | Floats
+"""Rows to predict or to learn: histograms, an n x D array for the other kernels, or both for a sum of kernels.
 
 The linear operator also takes a CSR matrix, which scipy leaves untyped.
 """
@@ -40,6 +55,8 @@ class Size:
         """
         if isinstance(rows, CodedRows):
             return cls(len(rows), rows.nnz, coded=True)
+        if isinstance(rows, ChannelRows):
+            return cls(len(rows), sum(cls.of(channel).nnz for channel in rows.channels), coded=False)
         return cls(n_rows(rows), 0, coded=False)
 
     @classmethod
@@ -61,6 +78,10 @@ def concatenate(rows: Rows, others: Sequence[Rows]) -> Rows:
     """Rows, then others of the same form. Whoever holds the first keeps them as they are."""
     if isinstance(rows, CodedRows):
         return rows.concatenate([coded_rows(other) for other in others])
+    if isinstance(rows, ChannelRows):
+        columns = zip(*(channel_rows(other).channels for other in others), strict=True)
+        pairs = zip(rows.channels, columns, strict=True) if others else ((own, ()) for own in rows.channels)
+        return ChannelRows(tuple(concatenate(own, more) for own, more in pairs))  # type: ignore[misc]
     return np.concatenate([vectors(rows), *map(vectors, others)])
 
 
@@ -78,8 +99,15 @@ def coded_rows(rows: Rows) -> CodedRows:
     return rows
 
 
+def channel_rows(rows: Rows) -> ChannelRows:
+    """The same rows, which must be those of several channels."""
+    if not isinstance(rows, ChannelRows):
+        raise TypeError(f"a sum of kernels compares rows of channels; got {type(rows).__name__}")
+    return rows
+
+
 def vectors(rows: Rows) -> Table:
     """The same rows, which must be a dense array (or a CSR matrix)."""
-    if isinstance(rows, HistogramRows):
+    if isinstance(rows, HistogramRows | ChannelRows):
         raise TypeError(f"expected dense vectors; got {type(rows).__name__}, which histogram kernels compare")
     return rows

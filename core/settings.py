@@ -1,13 +1,14 @@
 """What a user sets."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from core._types import Table
 from core.checks import check_choice, check_number
-from core.histograms import LevelRule
+from core.histograms import Chunked, LevelRule
 from core.kernels import Transform
 from core.posterior import POSTERIORS, PosteriorRule
 from core.probabilities import Likelihood
@@ -19,11 +20,46 @@ ModelRule = Literal["gp", "forest", "auto"]
 TuneRule = CriterionName | Literal["cv"] | None
 
 
+@dataclass(frozen=True)
+class Channel:
+    """A kernel of some columns, for a sum of kernels: the options are those of `Settings`.
+
+    >>> Channel("rbf", columns=(300, 684)).width(700)
+    384
+    """
+
+    kernel: KernelName = "hik"
+    columns: tuple[int, int] | None = None  # from the first to before the last; None for all
+    transform: Transform = None
+    eta: float = 1.0
+    normalise: bool = False
+    complement: bool = False
+    split: bool = False
+    levels: LevelRule = "auto"
+    gamma: float | Literal["scale"] = "scale"
+    weight: float = 1.0  # where its search starts, in units of the mean of k(x, x)
+
+    def width(self, n_columns: int) -> int:
+        """How many of so many columns are the channel's; a ValueError where they are not there."""
+        first, last = self.columns or (0, n_columns)
+        if not 0 <= first < last <= n_columns:
+            raise ValueError(f"a channel has the columns {first} to {last}, but there are {n_columns}")
+        return last - first
+
+    def of(self, x: Table) -> Table:
+        """Its columns of a table."""
+        width = self.width(x.shape[1])
+        if self.columns is None:
+            return x
+        first, last = self.columns
+        return x.changed(self.of, width) if isinstance(x, Chunked) else x[:, first:last]
+
+
 @dataclass(frozen=True, eq=False)
 class Settings:
     """The settings of a model, by the names that `GPHIKClassifier` documents."""
 
-    kernel: KernelRule = "hik"
+    kernel: KernelRule | tuple[Channel, ...] = "hik"
     transform: Transform = None
     eta: float = 1.0
     weights: Any = None
@@ -52,10 +88,35 @@ class Settings:
     @property
     def lives_in_parts(self) -> bool:
         """Whether a pool under these settings may be in parts: dense vectors, softmax and forests are in one place."""
-        return self.kernel in ("hik", "auto") and self.likelihood == "gaussian" and self.model != "forest"
+        kernel = isinstance(self.kernel, tuple) or self.kernel in ("hik", "auto")
+        return kernel and self.likelihood == "gaussian" and self.model != "forest"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.kernel, Sequence) and not isinstance(self.kernel, str):
+            object.__setattr__(self, "kernel", tuple(self.kernel))
+
+    @property
+    def kernel_name(self) -> str:
+        """The rule for the kernel, or "sum"."""
+        return "sum" if isinstance(self.kernel, tuple) else self.kernel
+
+    @property
+    def channels(self) -> "tuple[Settings, ...]":
+        """The settings of each channel of a sum of kernels."""
+        if not isinstance(self.kernel, tuple):
+            return ()
+        own = ("kernel", "transform", "eta", "normalise", "complement", "split", "levels", "gamma")
+        alone = replace(self, bias=0.0, weights=None, groups=None, tune_weights=False, posterior="auto")
+        return tuple(replace(alone, **{name: getattr(channel, name) for name in own}) for channel in self.kernel)
 
     def check(self) -> None:
         """Raise a ValueError for what does not fit."""
+        if isinstance(self.kernel, tuple):
+            self._check_channels(self.kernel)
+        else:
+            self._check_kernel()
+
+    def _check_kernel(self) -> None:
         check_choice("kernel", self.kernel, ("hik", "rbf", "linear", "auto"))
         check_choice("transform", self.transform, (None, "power", "exp"))
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
@@ -74,6 +135,10 @@ class Settings:
             check_number("levels", self.levels, positive=True)
         else:
             check_choice("levels", self.levels, ("auto", None, "a whole number"))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """What of one kernel and its posterior goes together."""
         if self.kernel != "hik" and (self.normalise or self.complement or self.split or self.transform is not None):
             own = "normalise, complement, split and transform"
             raise ValueError(f'{own} belong to kernel="hik"; got kernel={self.kernel!r}')
@@ -89,6 +154,20 @@ class Settings:
             raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')
         if self.kernel != "hik" and self.posterior not in ("auto", "dual"):
             raise ValueError(f'kernel={self.kernel!r} needs posterior="dual"; got {self.posterior!r}')
+
+    def _check_channels(self, channels: tuple[Channel, ...]) -> None:
+        if not channels or not all(isinstance(channel, Channel) for channel in channels):
+            raise ValueError(f"a sum of kernels needs a Channel for each of them; got {channels!r}")
+        plain = Settings()
+        for name in ("transform", "normalise", "complement", "split", "weights", "groups"):
+            if getattr(self, name) is not getattr(plain, name):
+                raise ValueError(f"{name} belongs to the channels of a sum of kernels, not beside them")
+        if self.model != "gp" or self.posterior not in ("auto", "dual") or self.tune == "bound":
+            raise ValueError('a sum of kernels needs model="gp", posterior="dual", and another tune than "bound"')
+        for channel in channels:
+            check_number("weight", channel.weight, positive=False)
+        for settings in self.channels:
+            settings.check()
 
     def _check_likelihood(self) -> None:
         if self.likelihood == "gaussian":

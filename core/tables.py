@@ -1,15 +1,15 @@
 """Tables of numbers as users give them, and how they become rows that a kernel reads."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from core._types import Floats, Table
 from core.checks import check_finite, check_not_negative
-from core.histograms import Chunked, Complement, blocks_of, raw_rows, split_signs
-from core.rows import Rows
+from core.histograms import Chunked, Complement, RawRows, blocks_of, raw_rows, split_signs
+from core.rows import ChannelRows
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,11 @@ class Reader:
     def doubles(self) -> bool:
         """Whether each column becomes two."""
         return self.split or self.complement is not None
+
+    @property
+    def differs(self) -> bool:
+        """Whether complements have a range in some column."""
+        return self.complement is None or bool((self.complement.high > self.complement.low).any())
 
     def check(self, x: Table) -> Table:
         """The table without duplicate entries, or a ValueError that names the value that cannot be used.
@@ -49,11 +54,47 @@ class Reader:
             return split_signs(x)
         return self.complement(x) if self.complement else x
 
-    def __call__(self, x: Table) -> Rows:
+    def __call__(self, x: Table) -> RawRows | Floats:
         """Checked rows as a query."""
         if self.histograms:
             return raw_rows(self.coded(x))
         return x if self.sparse else dense(x)
+
+
+class ColumnsOf(Protocol):
+    """The columns of a channel (core.settings.Channel)."""
+
+    def of(self, x: Table) -> Table:
+        """Its columns of a table."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChannelReader:
+    """How a table becomes rows of the channels of a sum of kernels."""
+
+    columns: tuple[ColumnsOf, ...]
+    readers: tuple[Reader, ...]
+
+    def check(self, x: Table) -> Table:
+        """The table without duplicate entries, or a ValueError that names the value that cannot be used."""
+        x = Reader(histograms=False, complement=None).check(x)
+        for own, reader in zip(self.columns, self.readers, strict=True):
+            if reader.histograms:
+                reader.check(own.of(x))
+        return x
+
+    def __call__(self, x: Table) -> ChannelRows:
+        """Checked rows as a query."""
+        return ChannelRows(tuple(reader(own.of(x)) for own, reader in zip(self.columns, self.readers, strict=True)))
+
+
+AnyReader = Reader | ChannelReader
+
+
+def readers_of(reader: AnyReader) -> tuple[Reader, ...]:
+    """The readers of all channels, or the one there is."""
+    return reader.readers if isinstance(reader, ChannelReader) else (reader,)
 
 
 def dense(x: Table) -> Floats:

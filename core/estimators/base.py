@@ -2,15 +2,18 @@
 
 import warnings
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
+from core._types import Table
 from core.drafts import Drafted
-from core.linalg import AtBound
+from core.linalg import AtBound, KernelError, Operator, SumOperator, kernel_error
 from core.settings import KernelRule
+from core.tables import AnyReader, ChannelReader, Reader
 
 
 class HiddenParameters(Drafted, BaseEstimator):  # type: ignore[misc]
@@ -49,3 +52,13 @@ class HiddenParameters(Drafted, BaseEstimator):  # type: ignore[misc]
 
 def _attribute(parameter: str) -> str:
     return f"_{parameter}" if parameter in ("transform", "tune") else parameter
+
+
+def read_error(reader: AnyReader, x: Table, operator: Operator) -> KernelError:
+    """What quantisation did to the kernel of a table; the worst of the channels of a sum."""
+    if isinstance(reader, ChannelReader) and isinstance(operator, SumOperator):
+        parts = zip(reader.columns, reader.readers, operator.channels, strict=True)
+        found = [read_error(own, columns.of(x), channel) for columns, own, channel in parts]
+        return reduce(KernelError.worse, found)
+    assert isinstance(reader, Reader)
+    return kernel_error(reader.coded(x), operator)

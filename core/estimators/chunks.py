@@ -10,7 +10,7 @@ import numpy as np
 
 from core._types import Table
 from core.classes.labels import union_of_labels
-from core.factory import make_kernel, make_reader
+from core.factory import make_kernel, single_reader
 from core.histograms import (
     CodedRows,
     Complement,
@@ -140,7 +140,7 @@ def fit_chunks(settings: Settings, chunks: Chunks | SpreadChunks) -> FromChunks:
     first = next(iter(source), None)
     if first is None:
         raise ValueError("there must be at least one chunk of rows and labels")
-    reader = make_reader(settings, first[0])
+    reader = single_reader(settings, first[0])
     if settings.complement:
         reader = Reader(reader.histograms, source.reduced(_RangeOf(reader), Complement.joined))
     found = source.reduced(partial(Survey.of, reader), Survey.joined)

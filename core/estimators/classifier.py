@@ -13,12 +13,12 @@ from core.checks import check_choice, check_whole
 from core.classes import ClassTree, Loss
 from core.classes.labels import checked_labels, checked_rows, class_names, union_of_labels
 from core.drafts import all_or_nothing
-from core.estimators.base import HiddenParameters
+from core.estimators.base import HiddenParameters, read_error
 from core.estimators.chunks import SpreadChunks, fit_chunks
 from core.factory import make_operator, make_reader, make_regression, make_softmax, untuned
 from core.histograms import CodedRows, LevelRule, RawRows, code_rows
 from core.kernels import Transform
-from core.linalg import HistogramOperator, KernelError, Predictor, added_error, kernel_error
+from core.linalg import HistogramOperator, KernelError, Predictor, added_error
 from core.models.parameters import by_name
 from core.posterior import LabelRegression, PosteriorRule, SummedRegression
 from core.probabilities import Likelihood
@@ -26,7 +26,7 @@ from core.rows import Rows
 from core.selection.kernel import Choice, Chooser
 from core.settings import KernelRule, Settings, TuneRule
 from core.softmax import SoftmaxClasses, TunedPrior
-from core.tables import Reader
+from core.tables import AnyReader
 from core.tuning import CriterionName, Given, Tuned, tune
 from core.variance import BoundName, VarianceBounds
 
@@ -95,7 +95,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
     kernel_error_: KernelError
     tuned_: Tuned | TunedPrior
     _settings: Settings
-    _reader: Reader
+    _reader: AnyReader
     _chooser: Chooser | None
     _tree: ClassTree
     _model: LabelRegression | SoftmaxClasses
@@ -458,7 +458,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
             self._reader = make_reader(self._settings, X)
         built = self._settings if self._chooser is None else replace(self._settings, tune=self.choice_.settings.tune)
         operator = make_operator(built, X, self._reader)
-        self.kernel_error_ = kernel_error(self._reader.coded(X), operator)
+        self.kernel_error_ = read_error(self._reader, X, operator)
         if self._chooser is not None:
             operator = operator.with_kernel(self.choice_.kernel)
         softmax = self._settings.likelihood == "softmax"

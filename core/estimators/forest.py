@@ -14,7 +14,7 @@ from core.checks import check_choice
 from core.classes.labels import checked_labels, checked_rows, union_of_labels
 from core.drafts import all_or_nothing
 from core.estimators.base import HiddenParameters
-from core.factory import make_kernel, make_reader, untuned
+from core.factory import make_kernel, single_reader, untuned
 from core.forest import (
     LEAF_SIZES,
     Candidate,
@@ -273,7 +273,7 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         settings = self._checked_settings()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
         self._settings = settings
-        return make_reader(settings, X).check(X), checked_labels(y, X.shape[0])
+        return single_reader(settings, X).check(X), checked_labels(y, X.shape[0])
 
     def _checked(self, X: Any) -> Any:
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
@@ -316,7 +316,7 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
             self.choice_ = choose_kernel(self._settings, X, labels, n_classes, n_rows=2 * size)
             self._settings, kernel, noise = self.choice_.settings, self.choice_.kernel, self.choice_.noise
         settings = self._settings
-        reader = make_reader(settings, X)
+        reader = single_reader(settings, X)
         leaf = LeafSettings(kernel or make_kernel(settings, X, reader), noise, size, settings.max_memory)
         return leaf, TableRows(X, reader, settings.levels)
 

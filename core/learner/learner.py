@@ -243,7 +243,7 @@ class OnlineLearner(Drafted):
             model.noises,
             model.labels,
             now._record,
-            in_use.kernel or now.settings.kernel,
+            in_use.kernel or now.settings.kernel_name,
             model.solver,
             model.rounds,
             model.hyperparameters,

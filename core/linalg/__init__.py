@@ -12,12 +12,14 @@ from core.linalg.level_system import LevelSystem
 from core.linalg.linear_operator import LinearOperator, LinearPredictor
 from core.linalg.normalised_operator import NormalisedOperator, NormalisedTable, histogram_operator
 from core.linalg.operator import KernelSum, Operator, Predictor, gram
+from core.linalg.sum_operator import ChannelSum, SumOperator
 from core.linalg.units import AtBound, Units
 
 __all__ = [
     "COARSE_LEVELS",
     "AtBound",
     "CGResult",
+    "ChannelSum",
     "CoarsePreconditioner",
     "CodedTable",
     "DenseOperator",
@@ -36,6 +38,7 @@ __all__ = [
     "Operator",
     "Predictor",
     "StoredOperator",
+    "SumOperator",
     "Units",
     "added_error",
     "block_cg",

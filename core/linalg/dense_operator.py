@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from core._types import Floats, Indices
+from core._types import Floats, Indices, Table
 from core.drafts import Drafted
 from core.kernels import DenseKernel
 from core.linalg.operator import check_rows_finite
@@ -84,6 +84,19 @@ class DenseOperator(Drafted):
         x: Floats = vectors(query)
         with np.errstate(over="ignore"):
             check_rows_finite(self.kernel.diagonal(x) + (x * x) @ self.kernel.dim_weights)
+
+    @property
+    def levels(self) -> None:
+        return None
+
+    def encode(self, query: Rows) -> Table:
+        return vectors(query)
+
+    def learn_levels(self, query: Rows) -> Table:
+        return vectors(query)
+
+    def follow_levels(self, levels: None) -> None:
+        """There are none."""
 
     def append(self, query: Rows) -> None:
         x: Floats = vectors(query)

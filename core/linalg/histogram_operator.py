@@ -11,7 +11,7 @@ from core._jit.coding import Levels
 from core._parallel import over_balanced, over_slices
 from core._types import Dims, Floats, Indices
 from core.drafts import Drafted
-from core.histograms import CodedRows, Histograms, LevelTable, RawRows
+from core.histograms import CodedRows, Histograms, LevelTable, code_rows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
 from core.linalg.operator import COLUMNS, KernelSum, check_rows_finite
@@ -189,19 +189,23 @@ class HistogramOperator(Drafted):
 
     def append(self, query: Rows) -> None:
         """Store raw rows (their unseen values may become levels) or rows coded before."""
-        rows = histogram_rows(query)
-        self.rows.append(rows if isinstance(rows, CodedRows) else self.learn_levels(rows))
+        self.rows.append(self.learn_levels(query))
 
-    def learn_levels(self, query: RawRows) -> CodedRows:
-        """Make the values of these rows levels, where there is room, and code the rows; none of them is stored."""
-        before = self.levels
-        coded = self.histograms.learn_levels(query)
+    def encode(self, query: Rows) -> CodedRows:
+        rows = histogram_rows(query)
+        return rows if isinstance(rows, CodedRows) else code_rows(rows, self.levels)
+
+    def learn_levels(self, query: Rows) -> CodedRows:
+        rows, before = histogram_rows(query), self.levels
+        if isinstance(rows, CodedRows):
+            return rows
+        coded = self.histograms.learn_levels(rows)
         if self.levels is not before:
             self.u = self._level_u()
         return coded
 
     def follow_levels(self, levels: LevelTable) -> None:
-        """Take a table that has grown from the one in use: ids are stable, so rows stay as they are."""
+        # Ids are stable, so rows stay as they are.
         self.histograms.levels = levels
         self.u = self._level_u()
 

@@ -77,6 +77,19 @@ class LinearOperator(Drafted):
         with np.errstate(over="ignore"):
             check_rows_finite(self.diagonal(query))
 
+    @property
+    def levels(self) -> None:
+        return None
+
+    def encode(self, query: Rows) -> Table:
+        return vectors(query)
+
+    def learn_levels(self, query: Rows) -> Table:
+        return vectors(query)
+
+    def follow_levels(self, levels: None) -> None:
+        """There are none."""
+
     def append(self, query: Rows) -> None:
         if sp.issparse(self.x):
             self.x = sp.vstack([self.x, sp.csr_matrix(vectors(query))], format="csr")

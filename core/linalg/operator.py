@@ -1,6 +1,6 @@
 """Protocol of kernel matrices that are known by their products."""
 
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -90,14 +90,44 @@ class Operator(Protocol):
         """Add training rows at the end."""
         ...
 
+    @property
+    def levels(self) -> Any:
+        """The level table of histograms, None for dense vectors, a tuple of both for channels."""
+        ...
+
+    def encode(self, query: Rows) -> Rows:
+        """Rows as they are stored: the values of histograms become the levels that are nearest."""
+        ...
+
+    def learn_levels(self, query: Rows) -> Rows:
+        """The same, after new values of histograms have become levels, where there is room; no row is added."""
+        ...
+
+    def follow_levels(self, levels: Any) -> None:
+        """Take the levels of another operator that have grown from those in use."""
+        ...
+
     def remove(self, rows: Indices) -> None:
         """Drop training rows; the others move up."""
+        ...
+
+
+@runtime_checkable
+class HasKernelMatrix(Protocol):
+    """An operator that may have K at hand."""
+
+    def kernel_matrix(self) -> Floats:
+        """K, n x n."""
         ...
 
 
 def gram(operator: Operator, noise: Floats, out: Floats) -> None:
     """Write the lower triangle of K + diag(noise) into the leading part of `out`."""
     n = len(operator)
+    if isinstance(operator, HasKernelMatrix):
+        out[:n, :n] = operator.kernel_matrix()
+        np.einsum("ii->i", out)[:n] += noise
+        return
     for first in range(0, n, BLOCK_COLUMNS):
         last = min(n, first + BLOCK_COLUMNS)
         out[first:n, first:last] = operator.cross(operator.training_rows(np.arange(first, last)), first)

@@ -8,9 +8,18 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from core._types import Dims, Floats
-from core.kernels import IntersectionKernel, Kernel, LinearKernel, NormalisedIntersectionKernel, RBFKernel
+from core.kernels import (
+    ChannelKernel,
+    IntersectionKernel,
+    Kernel,
+    LinearKernel,
+    NormalisedIntersectionKernel,
+    RBFKernel,
+    SumKernel,
+)
 from core.linalg.histogram_operator import HistogramOperator
 from core.linalg.operator import Operator
+from core.linalg.sum_operator import SumOperator
 from core.rows import vectors
 
 SAMPLE_ROWS = 256  # between which distances are taken
@@ -70,12 +79,18 @@ class Units:
     entries: Entries | None = None  # of histograms
     squares: Floats | None = None  # of dense vectors: the mean of |x|^2 in each group of dimensions, G
     distance: float = 1.0  # median squared one, for the RBF kernel
+    channels: "tuple[Units, ...]" = ()  # of a sum of kernels
     largest: float = 1.0  # value of a histogram, for "exp"
 
     @classmethod
     def of(cls, operators: Sequence[Operator], reference: Kernel | None = None) -> "Units":
         """Of all their rows, under the weights of this kernel or, by default, of the one they have."""
         kernel = reference or operators[0].kernel
+        if isinstance(kernel, SumKernel):
+            sums = [operator for operator in operators if isinstance(operator, SumOperator)]
+            split = zip(*(operator.channels for operator in sums), strict=True)
+            units = (cls.of(own, one) for own, one in zip(split, kernel.channels, strict=True))
+            return cls(kernel, channels=tuple(units))
         if isinstance(kernel, IntersectionKernel):
             entries = _entries(operators, len(kernel.groups))
             largest = float(entries.values.max(initial=0.0)) if kernel.transform == "exp" else 1.0
@@ -88,6 +103,8 @@ class Units:
 
     def true(self, kernel: Kernel) -> Kernel:
         """The kernel that compares rows, from one in units."""
+        if isinstance(kernel, SumKernel):
+            return replace(kernel, channels=self._unscaled(kernel), weights=kernel.weights / self._sizes(kernel))
         if isinstance(kernel, RBFKernel):
             return replace(kernel, gamma=kernel.gamma / self.distance)
         if isinstance(kernel, IntersectionKernel):
@@ -98,6 +115,12 @@ class Units:
 
     def plain(self, kernel: Kernel, noise: float) -> tuple[Kernel, float]:
         """A true kernel and noise in units, without their common factor, which leaves all means as they are."""
+        if isinstance(kernel, SumKernel):
+            pairs = zip(self.channels, kernel.channels, strict=True)
+            channels = tuple(_without_scale(units.plain(own, 1.0)[0]) for units, own in pairs)
+            shares = kernel.weights * self._sizes(replace(kernel, channels=channels))
+            total = float(shares.sum()) or 1.0
+            return replace(kernel, channels=channels, weights=shares / total, bias=kernel.bias / total), noise / total
         if isinstance(kernel, RBFKernel):
             scaled = kernel.scaled(1.0 / kernel.amplitude)
             return replace(scaled, gamma=kernel.gamma * self.distance), noise / kernel.amplitude
@@ -112,6 +135,10 @@ class Units:
 
     def start(self, kernel: Kernel) -> Kernel:
         """A kernel whose numbers are meant in units, as those of settings are; only gamma is always the true one."""
+        if isinstance(kernel, SumKernel):
+            channels = tuple(units.start(own) for units, own in zip(self.channels, kernel.channels, strict=True))
+            shares = kernel.weights / (kernel.weights.sum() or 1.0)
+            return replace(kernel, channels=channels, weights=shares)  # type: ignore[arg-type]
         if isinstance(kernel, RBFKernel):
             near = float(np.clip(kernel.gamma * self.distance, 1.0 / NEAR, NEAR))
             return replace(kernel, gamma=near, amplitude=1.0)
@@ -125,6 +152,8 @@ class Units:
         The unit of "exp" counts as fixed.
         """
         by, true = dict(zip(kernel.names, by_theta, strict=True)), self.true(kernel)
+        if isinstance(true, SumKernel) and isinstance(kernel, SumKernel):
+            return self._pull_back_sum(kernel, true, by)
         if isinstance(true, NormalisedIntersectionKernel):
             return by_theta
         if isinstance(true, RBFKernel):
@@ -135,12 +164,35 @@ class Units:
         own = [value for name, value in by.items() if not name.startswith("weight")]
         return np.array([*own, *by_weights / self.size(true)])
 
+    def _unscaled(self, kernel: SumKernel) -> "tuple[ChannelKernel, ...]":
+        """The true kernels of channels, without the scale that belongs to their weights."""
+        pairs = zip(self.channels, kernel.channels, strict=True)
+        return tuple(_without_scale(units.true(own)) for units, own in pairs)
+
+    def _sizes(self, kernel: SumKernel) -> Floats:
+        """The mean of k_c(x, x) of each channel, from kernels in units."""
+        sizes = [units.size(true) for units, true in zip(self.channels, self._unscaled(kernel), strict=True)]
+        return np.array(sizes)
+
+    def _pull_back_sum(self, kernel: SumKernel, true: SumKernel, by: dict[str, float]) -> Floats:
+        """Weights follow the size of their channel, which follows eta."""
+        sizes = self._sizes(kernel)
+        for number, (units, own) in enumerate(zip(self.channels, true.channels, strict=True)):
+            by_weight, weight = by[f"weight[{number}]"], true.weights[number]
+            if f"gamma[{number}]" in by:
+                by[f"gamma[{number}]"] /= units.distance
+            if f"eta[{number}]" in by and not isinstance(own, NormalisedIntersectionKernel):
+                assert isinstance(own, IntersectionKernel)
+                by[f"eta[{number}]"] -= by_weight * weight * units._rise(own)
+            by[f"weight[{number}]"] = by_weight / sizes[number]
+        return np.array(list(by.values()))
+
     def size(self, kernel: Kernel, weights: Floats | None = None) -> float:
         """The mean of k(x, x) without bias, of a true kernel with these weights or those of the reference."""
         weights = self.reference.weights if weights is None else weights
         if self.squares is not None:
             return float(self.squares @ weights) or 1.0
-        if self.entries is None:
+        if self.entries is None or isinstance(kernel, NormalisedIntersectionKernel):
             return 1.0
         assert isinstance(kernel, IntersectionKernel)
         u = replace(kernel, weights=weights).apply(self.entries.values, self.entries.dims)
@@ -152,6 +204,13 @@ class Units:
         reference = replace(kernel, weights=self.reference.weights)
         by_theta = reference.pull_back(self.entries.values, self.entries.dims, self.entries.shares)
         return float(by_theta[0]) / self.size(kernel)
+
+
+def _without_scale(kernel: Kernel) -> "ChannelKernel":
+    """A kernel of a channel with weights of 1 and an amplitude of 1."""
+    assert isinstance(kernel, ChannelKernel)
+    own = {"amplitude": 1.0} if hasattr(kernel, "amplitude") else {}
+    return replace(kernel, weights=np.ones_like(kernel.weights), **own)  # type: ignore[arg-type]
 
 
 def _entries(operators: Sequence[Operator], n_dims: int) -> Entries:

@@ -11,9 +11,8 @@ from core._types import Floats, Indices, no_rows
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_regression, untuned
-from core.histograms import RawRows
 from core.kernels import Kernel
-from core.linalg import AtBound, HistogramOperator, KernelSum, Operator, Predictor
+from core.linalg import AtBound, KernelSum, Operator, Predictor
 from core.models.base import Arrays, ModelName, MomentAnswers
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
@@ -172,9 +171,7 @@ class GaussianPool(Drafted):
     @all_or_nothing
     def append(self, rows: Rows) -> None:
         """More items, with levels for their values where there is room."""
-        operator = self.model.operator
-        if isinstance(operator, HistogramOperator) and isinstance(rows, RawRows):
-            rows = self.model.learn_levels(rows)
+        rows = self.model.learn_levels(rows)
         self.pool.append(self.model.posterior, rows)
         self.model.pool = self.pool.size
 

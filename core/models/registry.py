@@ -12,7 +12,7 @@ from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_operator, make_reader
 from core.histograms import Allocate, Chunked, Engine
-from core.linalg import HistogramOperator, Operator
+from core.linalg import Operator
 from core.models import snapshot
 from core.models.base import PoolModel
 from core.models.forest import ForestPool
@@ -20,10 +20,10 @@ from core.models.gaussian import GaussianPool
 from core.models.parameters import Parameters
 from core.models.softmax import SoftmaxPool
 from core.posterior import LocalParts, Parts
-from core.posterior.parts import Checked, Coding
+from core.posterior.parts import Checked, Encoding
 from core.selection.kernel import candidate, candidates, first_kernel
 from core.settings import Settings
-from core.tables import Reader
+from core.tables import AnyReader, Reader, readers_of
 
 MIN_LABELS = 4  # to tune hyperparameters on
 
@@ -45,7 +45,7 @@ class ModelInUse(Drafted):
     settings: Settings  # as the user gave them
     kernel: str | None  # with kernel="auto" the candidate in use (see core.selection.kernel), else None
     decided_at: int  # number of labels it was chosen on
-    reader: Reader
+    reader: AnyReader
     width: int
     model: PoolModel
     compared_at: int = 0  # with model="auto" the number of labels that the model was chosen on
@@ -76,7 +76,7 @@ class ModelInUse(Drafted):
         kernel = parameters.kernel
         plain = with_kernel(settings, kernel)
         reader = make_reader(plain, x)
-        if plain.complement and not (reader.complement and (reader.complement.high > reader.complement.low).any()):
+        if any(not one.differs for one in readers_of(reader)):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
         forest = settings.likelihood == "gaussian" and (parameters.model or settings.model) == "forest"
         in_parts = plain.lives_in_parts and settings.lives_in_parts and not forest
@@ -89,7 +89,7 @@ class ModelInUse(Drafted):
             noises = list(parameters.theta[width:])
         rows = operator.training_rows(np.arange(len(operator)))
         operator.check(rows)
-        parts = _coded(reader.coded(x), operator) if far else LocalParts.of(rows)
+        parts = _coded(x, reader, operator) if far else LocalParts.of(rows)
         name = "forest" if forest else settings.likelihood
         model = MODELS[name].begin(plain, operator, parts, noises, tree, parameters)
         decided_at, compared_at, warnings = parameters.decided_at, parameters.compared_at, parameters.warnings
@@ -154,11 +154,10 @@ class ModelInUse(Drafted):
         return cls(settings, kernel, decided_at, reader, width, model, compared_at, warnings=warnings)
 
 
-def _coded(x: Chunked, operator: Operator) -> Parts:
-    """The rows of a table, coded where its engine works."""
-    assert isinstance(operator, HistogramOperator)
+def _coded(x: Chunked, reader: AnyReader, operator: Operator) -> Parts:
+    """The rows of a table, encoded where its engine works."""
     assert x.engine is not None
-    parts: Parts = x.engine.parts(x, Coding(operator.levels))
+    parts: Parts = x.engine.parts(x, Encoding(reader, operator))
     parts.collect(Checked(operator))
     return parts
 

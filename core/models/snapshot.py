@@ -5,17 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core._types import Floats
 from core.drafts import read_only
-from core.factory import kernel_over, reader_with
+from core.factory import kernel_over, reader_with, sum_kernel
 from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
-from core.linalg import DenseOperator, HistogramOperator, Operator, histogram_operator
+from core.linalg import DenseOperator, HistogramOperator, Operator, SumOperator, histogram_operator
 from core.models.base import Arrays, PoolModel
+from core.rows import ChannelRows
 from core.settings import Settings
-from core.tables import Reader
+from core.tables import AnyReader, ChannelReader, Reader
 
 
-def dump(model: PoolModel, reader: Reader, *, warm: bool) -> dict[str, NDArray[Any]]:
+def dump(model: PoolModel, reader: AnyReader, *, warm: bool) -> dict[str, NDArray[Any]]:
     """All arrays of a model, and what is needed to read more items; `warm` with what a fit may start from."""
     return {
         **dump_rows(model.operator, model.all_rows, reader),
@@ -29,8 +31,16 @@ def dump(model: PoolModel, reader: Reader, *, warm: bool) -> dict[str, NDArray[A
     }
 
 
-def dump_rows(operator: Operator, rows: Any, reader: Reader) -> dict[str, NDArray[Any]]:
+def dump_rows(operator: Operator, rows: Any, reader: AnyReader) -> dict[str, NDArray[Any]]:
     """The rows of all items, and what reads them."""
+    if isinstance(operator, SumOperator) and isinstance(reader, ChannelReader):
+        parts = zip(operator.channels, rows.channels, reader.readers, strict=True)
+        return {
+            f"channel{number}_{name}": array
+            for number, part in enumerate(parts)
+            for name, array in dump_rows(*part).items()
+        }
+    assert isinstance(reader, Reader)
     if isinstance(operator, DenseOperator):
         return {"x": np.asarray(rows)}
     assert isinstance(operator, HistogramOperator)
@@ -50,14 +60,35 @@ def dump_rows(operator: Operator, rows: Any, reader: Reader) -> dict[str, NDArra
     return arrays
 
 
-def load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Operator, Any, Reader]:
+def load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Operator, Any, AnyReader]:
     """An operator of all pool rows under the kernel in use, the rows, and the reader."""
-    theta = arrays["theta"]
+    if isinstance(settings.kernel, tuple):
+        parts = [_load(own, _channel(arrays, number), allocate) for number, own in enumerate(settings.channels)]
+        operators, rows, readers = zip(*parts, strict=True)
+        total = sum_kernel(settings, [operator.kernel for operator in operators])
+        operator: Operator = SumOperator(operators, total)
+        reader: AnyReader = ChannelReader(settings.kernel, readers)
+        return _under(operator, arrays["theta"]), ChannelRows(rows), reader
+    operator, rows, reader = _load(settings, arrays, allocate)
+    return _under(operator, arrays["theta"]), rows, reader
+
+
+def _under(operator: Operator, theta: Floats) -> Operator:
+    """The operator under its kernel with the leading ones of these parameters."""
+    return operator.with_kernel(operator.kernel.with_theta(theta[: len(operator.kernel.theta)]))
+
+
+def _channel(arrays: Arrays, number: int) -> Arrays:
+    prefix = f"channel{number}_"
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _load(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Any, Any, Reader]:
+    """Operator, rows and reader of one channel, with the parameters of the settings."""
     if "x" in arrays:
         kernel = kernel_over(settings, arrays["x"].shape[1])
         assert isinstance(kernel, RBFKernel | LinearKernel)
-        operator = DenseOperator(arrays["x"], kernel.with_theta(theta[: len(kernel.theta)]))
-        return operator, arrays["x"], Reader(histograms=False, complement=None)
+        return DenseOperator(arrays["x"], kernel), arrays["x"], Reader(histograms=False, complement=None)
     limit, total, least = (None if part < 0 else int(part) for part in arrays["level_room"])
     levels = LevelTable(
         arrays["level_values"],
@@ -73,5 +104,4 @@ def load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[O
     reader = reader_with(settings, complement)
     kernel = kernel_over(settings, n_dims // 2 if reader.doubles else n_dims, doubles=reader.doubles)
     assert isinstance(kernel, IntersectionKernel)
-    kernel = kernel.with_theta(theta[: len(kernel.theta)])
     return histogram_operator(Histograms(levels, rows), kernel), rows, reader

@@ -12,7 +12,7 @@ from core.classes.tree import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import untuned
 from core.kernels import Kernel, LinearKernel
-from core.linalg import AtBound, DenseOperator, HistogramOperator, LinearOperator, Operator, Predictor, StoredOperator
+from core.linalg import AtBound, DenseOperator, LinearOperator, Operator, Predictor, StoredOperator
 from core.models.base import Arrays, ModelName, MomentAnswers
 from core.models.gaussian import GaussianPool
 from core.models.parameters import Parameters
@@ -172,8 +172,7 @@ class SoftmaxPool(Drafted):
     def append(self, rows: Rows) -> None:
         """More items, with levels for their values where there is room."""
         self.spread.append(rows)
-        if isinstance(self.operator, HistogramOperator):
-            self.model.follow_levels(self.operator.levels)
+        self.model.follow_levels(self.operator.levels)
         first = len(self.mean)
         self.mean = np.concatenate([self.mean, self.means(self.rows(np.arange(first, len(self))))])
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from core._jit import moments
 from core._parallel import over_slices
 from core._types import Floats, Indices, Table
-from core.histograms import CodedRows, LevelTable, code_rows, raw_rows
-from core.linalg import HistogramOperator, Predictor
+from core.linalg import Operator, Predictor
 from core.posterior.base import Variances
 from core.rows import Rows, Size, concatenate
 
@@ -129,20 +128,21 @@ class LocalParts:
 
 
 @dataclass(frozen=True, eq=False)
-class Coding:
-    """Function of a block of a table: its rows, coded."""
+class Encoding:
+    """Function of a block of a table: its rows, as they are stored."""
 
-    levels: LevelTable
+    reader: Callable[[Table], Rows]
+    operator: Operator  # without rows
 
-    def __call__(self, x: Table) -> CodedRows:
-        return code_rows(raw_rows(x), self.levels)
+    def __call__(self, x: Table) -> Rows:
+        return self.operator.encode(self.reader(x))
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
     """For `collect`: raises a ValueError where kernel values are not finite."""
 
-    operator: HistogramOperator  # without rows
+    operator: Operator  # without rows
 
     def __call__(self, _: int, part: Part) -> None:
         self.operator.check(part.rows)

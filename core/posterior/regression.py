@@ -1,14 +1,13 @@
 """Label regression: class numbers in, the posterior of one function per class out (Rodner2012, section 3)."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from core._types import Floats, Indices
 from core.drafts import Drafted, all_or_nothing
-from core.histograms import CodedRows, LevelTable, RawRows
 from core.kernels import Kernel
-from core.linalg import HistogramOperator, Operator
+from core.linalg import Operator
 from core.posterior.base import Posterior
 from core.posterior.choose import POSTERIORS, PosteriorName, choose
 from core.probabilities import probit
@@ -106,17 +105,15 @@ class LabelRegression(Drafted):
             self.posterior.retarget(self._targets())
 
     @all_or_nothing
-    def learn_levels(self, query: RawRows) -> CodedRows:
-        """Insert the values of these rows as levels, where there is room, and code the rows; they are not added."""
-        assert isinstance(self.operator, HistogramOperator)
+    def learn_levels(self, query: Rows) -> Rows:
+        """Rows as they are stored: new values of histograms become levels, where there is room; they are not added."""
         coded = self.operator.learn_levels(query)
         self.posterior.follow_levels()
         return coded
 
     @all_or_nothing
-    def follow_levels(self, levels: LevelTable) -> None:
-        """Use a level table that extends the one in use."""
-        assert isinstance(self.operator, HistogramOperator)
+    def follow_levels(self, levels: Any) -> None:
+        """Use levels of another operator, which extend those in use."""
         self.operator.follow_levels(levels)
         self.posterior.follow_levels()
 

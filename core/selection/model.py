@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core._types import Floats, Indices, Table
-from core.factory import make_kernel, make_operator, make_reader, make_regression
+from core.factory import make_kernel, make_operator, make_regression, single_reader
 from core.forest import Forest, LeafSettings, TableRows, tree_rule, tune_shared
 from core.posterior import one_vs_all
 from core.selection.kernel import Contender, compare, summary
@@ -73,13 +73,13 @@ class _Gp:
     def __init__(self, settings: Settings, x: Table, labels: Indices, n_classes: int) -> None:
         self._settings, self._n_classes = settings, n_classes
         some = np.unique(np.linspace(0, len(labels) - 1, TUNED_ROWS).astype(np.int64))
-        operator = make_operator(settings, x[some], make_reader(settings, x[some]))
+        operator = make_operator(settings, x[some], single_reader(settings, x[some]))
         found = tune(make_regression(settings, operator, labels[some], n_classes), "loo")
         self._kernel, self._noise = found.kernel, found.noise
 
     def means(self, x: Table, labels: Indices, held: Table) -> Floats:
         """Of held-out rows, by these."""
-        reader = make_reader(self._settings, x)
+        reader = single_reader(self._settings, x)
         operator = make_operator(self._settings, x, reader)
         model = make_regression(self._settings, operator, labels, self._n_classes)
         model.reset(self._kernel, self._noise)
@@ -91,7 +91,7 @@ class _Grown:
 
     def __init__(self, settings: Settings, x: Table, labels: Indices, n_classes: int) -> None:
         self._settings, self._n_classes = settings, n_classes
-        self._reader = make_reader(settings, x)
+        self._reader = single_reader(settings, x)
         kernel, size = make_kernel(settings, x, self._reader), int(settings.leaf_size)
         self._leaf = LeafSettings(kernel, float(settings.noise), size, settings.max_memory)
         found = tune_shared(self._grow(x, labels), settings)

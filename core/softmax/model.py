@@ -9,8 +9,7 @@ from scipy.special import softmax
 from core._types import Floats, Indices
 from core.classes.tree import ClassTree
 from core.drafts import Drafted, all_or_nothing
-from core.histograms import LevelTable
-from core.linalg import HistogramOperator, Operator
+from core.linalg import Operator
 from core.rows import Rows
 from core.softmax.joint import Columns, JointKernel, Latents
 from core.softmax.newton import TOLERANCE, Fit, downhill, fit
@@ -148,12 +147,11 @@ class SoftmaxRegression(Drafted):
         self._fit(weights)
 
     @all_or_nothing
-    def follow_levels(self, levels: LevelTable) -> None:
-        """The level table of a histogram operator has grown without a new row."""
-        if isinstance(self.operator, HistogramOperator):
-            self.operator.follow_levels(levels)
-            self._joint = JointKernel(self.operator, self.prior)
-            self._forget_predictions()
+    def follow_levels(self, levels: Any) -> None:
+        """The levels of histograms have grown without a new row."""
+        self.operator.follow_levels(levels)
+        self._joint = JointKernel(self.operator, self.prior)
+        self._forget_predictions()
 
     def latents(self, query: Rows, *, quantised: bool = False) -> Floats:
         """The class functions, rows x C."""

@@ -5,7 +5,7 @@ import numpy as np
 from core._blas import blas_threads
 from core._types import Floats
 from core.kernels import Kernel
-from core.linalg import Factor, Operator, gram
+from core.linalg import Factor, Operator, SumOperator, gram
 from core.tuning.criteria import CriterionName, Evaluation, evidence_value
 
 
@@ -13,7 +13,7 @@ class DualCriterion:
     """Evidence or leave-one-out squared error from B = (K + N)^-1, N = noise * shape."""
 
     def __init__(self, operator: Operator, targets: Floats, shape: Floats, name: CriterionName) -> None:
-        self._operator = operator
+        self._operator: Operator = operator.keeping_matrices() if isinstance(operator, SumOperator) else operator
         self._targets = targets
         self._shape = shape
         self._name = name

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core._types import Floats
-from core.kernels import Kernel, RBFKernel
+from core.kernels import Kernel, RBFKernel, SumKernel
 from core.linalg import AtBound, HistogramOperator, Units
 from core.posterior import LabelRegression, one_vs_all
 from core.tuning.bound_criterion import BoundCriterion
@@ -72,6 +72,9 @@ def in_units(criterion: Criterion, units: Units) -> Criterion:
 def free_parameters(kernel: Kernel, *, weights: bool) -> tuple[str, ...]:
     """What a search moves: the noise, the parameter of a transform or of the RBF kernel, and weights if asked for."""
     names = ["noise"]
+    if isinstance(kernel, SumKernel):
+        own = [name for name in kernel.names if name.startswith(("gamma", "eta"))]
+        return (*names, *own, *(name for name in kernel.names if name.startswith("weight")))
     if getattr(kernel, "transform", None) is not None:
         names.append("eta")
     if isinstance(kernel, RBFKernel):
@@ -125,6 +128,7 @@ def tune(
     now = model.operator.kernel, model.noise
     units = Units.of([model.operator], (settings or now)[0])
     free = free_parameters(now[0], weights=weights)
+    weights = weights or isinstance(now[0], SumKernel)
     # A search on a sample finds the neighbourhood of the optimum at a small part of the cost.
     many = name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS
     criterion = in_units(criterion_for(model, name), units)

@@ -7,8 +7,16 @@ import pytest
 import scipy.sparse as sp
 
 from core.histograms import Histograms, code_rows, raw_rows
-from core.kernels import IntersectionKernel, LinearKernel, NormalisedIntersectionKernel, RBFKernel
-from core.linalg import DenseOperator, HistogramOperator, LinearOperator, StoredOperator, histogram_operator
+from core.kernels import IntersectionKernel, LinearKernel, NormalisedIntersectionKernel, RBFKernel, SumKernel
+from core.linalg import (
+    DenseOperator,
+    HistogramOperator,
+    LinearOperator,
+    StoredOperator,
+    SumOperator,
+    histogram_operator,
+)
+from core.rows import ChannelRows
 from tests.core.data import continuous
 from tests.core.linalg.operator_contract import GROUPS, WEIGHTS, D, N, OperatorContract
 from tests.reference.dense import hik
@@ -126,3 +134,53 @@ class TestSparseLinear(TestLinear):
 
     def rows(self, operator, x):
         return sp.csr_array(x)
+
+
+ONE = np.ones(1)
+
+
+class TestSum(OperatorContract):
+    """An intersection, normalised or not, an RBF and a linear kernel, each of its own columns."""
+
+    columns = (slice(0, 3), slice(2, 5), slice(0, 5), slice(1, 4))
+    overflow = r"not finite"
+
+    def build(self, x):
+        zeros = [np.zeros(len(range(*own.indices(D))), dtype=int) for own in self.columns]
+        kernels = (
+            IntersectionKernel(ONE, zeros[0], 0.0, "power", 1.7),
+            RBFKernel(ONE, zeros[1], 0.0, gamma=3.0),
+            NormalisedIntersectionKernel(ONE, zeros[2], 0.0),
+            LinearKernel(ONE, zeros[3], 0.0),
+        )
+        channels = [
+            DenseOperator(x[:, own], kernel)
+            if isinstance(kernel, RBFKernel | LinearKernel)
+            else histogram_operator(Histograms.of(x[:, own]), kernel)
+            for own, kernel in zip(self.columns, kernels, strict=True)
+        ]
+        weights = np.array([0.7, 1.3, 0.4, 0.2])
+        return SumOperator(channels, SumKernel(weights, np.arange(4), 0.3, kernels))
+
+    def matrix(self, kernel, a, b):
+        tests = (TestHistogram(), TestRBF(), TestNormalised(), TestDenseLinear())
+        parts = zip(tests, kernel.channels, self.columns, kernel.weights, strict=True)
+        return kernel.bias + sum(w * one.matrix(own, a[:, c], b[:, c]) for one, own, c, w in parts)
+
+    def rows(self, operator, x):
+        parts = zip(operator.channels, self.columns, strict=True)
+        return ChannelRows(tuple(x[:, c] if op.levels is None else raw_rows(x[:, c]) for op, c in parts))
+
+    def test_kept_matrices_follow_the_kernel(self):
+        x = continuous(N, D)
+        operator = self.build(x).keeping_matrices()
+        for factor in (1.0, 1.2):
+            kernel = operator.kernel.with_theta(operator.kernel.theta * factor)
+            found = operator.with_kernel(kernel).kernel_matrix()
+            self.close(found, self.matrix(kernel, x, x))
+
+    def test_a_channel_of_weight_zero_counts_for_nothing(self):
+        x = continuous(N, D)
+        operator = self.build(x)
+        operator = operator.with_kernel(replace(operator.kernel, weights=np.array([0.0, 1.3, 0.0, 0.2])))
+        self.check(operator, x)

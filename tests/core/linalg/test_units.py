@@ -7,8 +7,8 @@ from scipy.optimize import approx_fprime
 from scipy.spatial.distance import pdist
 
 from core.histograms import Histograms
-from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
-from core.linalg import DenseOperator, HistogramOperator, LinearOperator, Units
+from core.kernels import IntersectionKernel, LinearKernel, NormalisedIntersectionKernel, RBFKernel, SumKernel
+from core.linalg import DenseOperator, HistogramOperator, LinearOperator, SumOperator, Units, histogram_operator
 from core.tuning import DualCriterion, in_units
 from tests.core.data import continuous
 from tests.reference.dense import targets
@@ -22,6 +22,28 @@ def histograms(x=X, **kernel):
     return HistogramOperator(Histograms.of(x), IntersectionKernel(WEIGHTS, GROUPS, 0.4, **kernel))
 
 
+def normalised(**kernel):
+    return histogram_operator(Histograms.of(X), NormalisedIntersectionKernel(WEIGHTS, GROUPS, 0.4, **kernel))
+
+
+def channels():
+    """A sum of an intersection of two columns, a normalised one, an RBF and a linear kernel."""
+    one, two, three = np.ones(1), np.zeros(2, dtype=int), np.zeros(3, dtype=int)
+    kernels = (
+        IntersectionKernel(one, two, 0.0, "power", 0.6),
+        NormalisedIntersectionKernel(one, three, 0.0, "power", 0.8),
+        RBFKernel(one, two, 0.0, gamma=0.02),
+        LinearKernel(one, three, 0.0),
+    )
+    parts = (
+        histogram_operator(Histograms.of(X[:, :2]), kernels[0]),
+        histogram_operator(Histograms.of(X), kernels[1]),
+        DenseOperator(X[:, 1:], kernels[2]),
+        DenseOperator(X - 7.0, kernels[3]),
+    )
+    return SumOperator(parts, SumKernel(np.array([0.7, 2.5, 0.3, 0.01]), np.arange(4), 0.4, kernels))
+
+
 OPERATORS = {
     "hik": histograms,
     "power": lambda: histograms(transform="power", eta=0.6),
@@ -29,6 +51,8 @@ OPERATORS = {
     "linear": lambda: DenseOperator(X - 7.0, LinearKernel(WEIGHTS, GROUPS, 0.4)),
     "sparse": lambda: LinearOperator(sp.csr_array(X * (X > 9.0)), LinearKernel(WEIGHTS, GROUPS, 0.4)),
     "rbf": lambda: DenseOperator(X - 7.0, RBFKernel(WEIGHTS, GROUPS, 0.4, gamma=0.02, amplitude=3.0)),
+    "normalised": lambda: normalised(transform="power", eta=0.6, amplitude=3.0),
+    "sum": channels,
 }
 
 
@@ -62,12 +86,12 @@ def test_a_kernel_in_units_is_the_true_one_but_for_a_factor(operator):
     assert np.allclose(back, operator().with_kernel(kernel).cross(rows), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["hik", "power", "linear", "rbf"])
+@pytest.mark.parametrize("name", ["hik", "power", "linear", "rbf", "normalised", "sum"])
 def test_gradients_in_units(name):
     """The criterion's, by what the search moves; a reference of other weights than those in use."""
     operator = OPERATORS[name]()
     kernel = operator.kernel
-    units = Units.of([operator], replace(kernel, weights=np.array([1.0, 0.5])))
+    units = Units.of([operator], replace(kernel, weights=np.linspace(1.0, 0.5, len(kernel.weights))))
     y = np.arange(12) % 2
     criterion = in_units(DualCriterion(operator, targets(y, 2), np.ones(12), "evidence"), units)
     start = units.plain(kernel, 0.3)[0]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core import Settings
+from core import Channel, Settings
 from core.models.parameters import Parameters
 from core.models.registry import ModelInUse
 from core.softmax import centred
@@ -17,6 +17,29 @@ class TestGaussian(PoolModelContract):
 
 class TestNormalised(PoolModelContract):
     settings = Settings(normalise=True, bias=0.2, noise=0.3, levels=None)
+
+
+SUM = (
+    Channel(columns=(0, 5), normalise=True),
+    Channel("rbf", columns=(3, 8), gamma=2.0),
+    Channel("linear", weight=0.3),
+)
+    Channel(columns=(0, 5), normalise=True),
+    Channel("rbf", columns=(3, 8), gamma=2.0),
+    Channel("linear", weight=0.3),
+)
+
+
+class TestSum(PoolModelContract):
+    settings = Settings(kernel=SUM, bias=0.2, noise=0.3)
+
+
+class TestSumSoftmax(PoolModelContract):
+    settings = Settings(kernel=SUM, bias=0.2, noise=0.3, likelihood="softmax")
+    tolerance = 1e-5
+
+    def centre(self, means):
+        return centred(means)
 
 
 class TestGaussianRBF(PoolModelContract):
