@@ -134,7 +134,7 @@ class Settings:
         if isinstance(self.levels, int | np.integer) and not isinstance(self.levels, bool):
             check_number("levels", self.levels, positive=True)
         else:
-            check_choice("levels", self.levels, ("auto", None, "a whole number"))
+            check_choice("levels", self.levels, ("auto", "few", None, "a whole number"))
         self._check_together()
 
     def _check_together(self) -> None:

@@ -144,7 +144,8 @@ def fit_chunks(settings: Settings, chunks: Chunks | SpreadChunks) -> FromChunks:
     if settings.complement:
         reader = Reader(reader.histograms, source.reduced(_RangeOf(reader), Complement.joined))
     found = source.reduced(partial(Survey.of, reader), Survey.joined)
-    levels, quantised = levels_of(found.columns, settings.levels)
+    rule = "few" if settings.levels == "auto" else settings.levels  # sums over chunks are in level space
+    levels, quantised = levels_of(found.columns, rule)
     sums = source.added(_SumsOf(levels, reader, found.classes))
     kernel = make_kernel(settings, first[0], reader)
     assert isinstance(kernel, IntersectionKernel)

@@ -24,6 +24,7 @@ from core.posterior import LabelRegression, PosteriorRule, SummedRegression
 from core.probabilities import Likelihood
 from core.rows import Rows
 from core.selection.kernel import Choice, Chooser
+from core.selection.levels import LevelLoss, choose_levels
 from core.settings import KernelRule, Settings, TuneRule
 from core.softmax import SoftmaxClasses, TunedPrior
 from core.tables import AnyReader
@@ -49,7 +50,9 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         long texts, weigh no more than others.
     complement : scale columns to [0, 1] and join their complements, for features that are not histograms.
     split : join positive and negative parts of columns, for embeddings and the like.
-    levels : levels a column may have: "auto" keeps them to some thousands over all columns, None keeps every value.
+    levels : levels a column may have. "auto" keeps every value up to 65,536 levels over all columns, and fewer only
+        where there are so many rows that level space pays and leave-one-out error shows no loss; "few" keeps them to
+        8,192 over all columns; None keeps every value.
     balance : noise in proportion to the size of the class, against imbalance. An update then costs a new fit, because
         each label changes the noise of all.
     posterior : "dual", "levels", "iterative", or "auto" for the cheapest.
@@ -75,6 +78,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
     residual_ : largest column of |(K + N) alpha - Y| / |Y|.
     jitter_ : share by which a diagonal had to grow because rounding made the system singular; 0 as a rule.
     kernel_error_ : what quantisation did to the kernel, at the last fit or (if worse) since.
+    level_loss_ : what few levels would do, or did, to leave-one-out error, where that was compared; else None.
     parameters_ : kernel parameters and noise in use, by name.
     tuned_ : what the last tuning found: criterion, value, evaluations.
     choice_ : with kernel="auto", which kernel won, and by how much.
@@ -93,6 +97,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
     classes_: Any
     nodes_: Any
     kernel_error_: KernelError
+    level_loss_: LevelLoss | None
     tuned_: Tuned | TunedPrior
     _settings: Settings
     _reader: AnyReader
@@ -457,6 +462,8 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
             self._settings = replace(self.choice_.settings, noise=self.choice_.noise, **kept)
             self._reader = make_reader(self._settings, X)
         built = self._settings if self._chooser is None else replace(self._settings, tune=self.choice_.settings.tune)
+        rule, self.level_loss_ = choose_levels(built, X, labels, nodes.tree.n_classes)
+        built = replace(built, levels=rule)
         operator = make_operator(built, X, self._reader)
         self.kernel_error_ = read_error(self._reader, X, operator)
         if self._chooser is not None:

@@ -5,10 +5,11 @@ from core.histograms.coded import Allocate, CodedRows
 from core.histograms.complement import Complement, split_signs
 from core.histograms.histograms import Histograms, code_rows
 from core.histograms.level_table import LevelTable, Room
-from core.histograms.quantise import Distinct, LevelRule, distinct_values, levels_of, merged
+from core.histograms.quantise import FEW_LEVELS, Distinct, LevelRule, distinct_values, levels_of, merged
 from core.histograms.raw import RawRows, raw_rows
 
 __all__ = [
+    "FEW_LEVELS",
     "Allocate",
     "Chunked",
     "CodedRows",

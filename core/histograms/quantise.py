@@ -10,11 +10,12 @@ from core._types import Floats, Indices, Table
 from core.histograms.chunked import reduced
 from core.histograms.level_table import LevelTable, Room
 
-LevelRule = Literal["auto"] | int | None
+LevelRule = Literal["auto", "few"] | int | None
 
-AUTO_LEVELS = 8192  # S that "auto" aims at: a factor of half a gigabyte, a second or two to compute
+AUTO_LEVELS = 1 << 16  # S that "auto" keeps: as many as codes of 16 bits can tell apart
+FEW_LEVELS = 8192  # S that "few" keeps, for level space: a factor of half a gigabyte, a second or two to compute
 COUNTED = 1 << 16  # distinct values of a dimension that are kept while blocks are counted
-AUTO_MIN_LEVELS = 4  # levels it leaves a dimension in any case
+MIN_LEVELS = 4  # that both leave a dimension in any case
 
 Distinct = dict[int, tuple[Floats, Indices]]  # of dimensions that have any, ascending
 _NOTHING = (np.empty(0), np.empty(0, dtype=np.int64))
@@ -62,17 +63,18 @@ def room_for(rule: LevelRule, distinct: Distinct) -> Room:
     """How many levels there may be under this rule, now and when rows are added.
 
     >>> room_for("auto", {0: (np.arange(1.0, 9.0), np.ones(8, dtype=np.int64))})
-    Room(limit=None, total=8192, least=4)
+    Room(limit=None, total=65535, least=4)
     """
-    if rule != "auto":
+    if rule is None or isinstance(rule, int):
         return Room(rule)
+    total = (AUTO_LEVELS if rule == "auto" else FEW_LEVELS) - 1  # one more is the constant
     sizes = np.sort([len(values) for values, _ in distinct.values()])
-    if sizes.sum() <= AUTO_LEVELS:
-        return Room(None, AUTO_LEVELS, AUTO_MIN_LEVELS)
+    if sizes.sum() <= total:
+        return Room(None, total, MIN_LEVELS)
     # Dimensions with few values keep them all; what they leave over is shared by the others.
-    left = AUTO_LEVELS - np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    left = total - np.concatenate(([0], np.cumsum(sizes)[:-1]))
     share = left // np.arange(len(sizes), 0, -1)
-    return Room(max(AUTO_MIN_LEVELS, int(share[np.argmax(share < sizes)])), AUTO_LEVELS, AUTO_MIN_LEVELS)
+    return Room(max(MIN_LEVELS, int(share[np.argmax(share < sizes)])), total, MIN_LEVELS)
 
 
 def choose_levels(values: Floats, counts: Indices, limit: int | None) -> Floats:

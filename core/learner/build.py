@@ -12,6 +12,7 @@ from core.learner.record import Labelling
 from core.models.parameters import Parameters
 from core.models.registry import with_kernel
 from core.selection.kernel import Choice, choose_kernel, first_kernel
+from core.selection.levels import choose_levels
 from core.selection.model import ModelChoice, choose_model, least_labels
 from core.settings import Settings
 from core.tables import Reader
@@ -25,18 +26,30 @@ def choose(
 ) -> tuple[Parameters, Choice | None, ModelChoice | None]:
     """Parameters with kernel and model chosen again, where the settings leave that and labels have doubled since."""
     parameters, choice, model_choice = labelling.parameters, None, None
-    if "auto" not in (settings.kernel, settings.model):
+    if "auto" not in (settings.kernel, settings.model, settings.levels):
         return parameters, None, None
     nodes = Nodes(labelling.classes, labelling.parents)
     number = {name: number for number, name in enumerate(nodes.classes)}  # label regression knows no tree
     labels = {item: number[name] for item, name in labelling.labels.items() if name in number}
     known = x, list(labels), np.array(list(labels.values()), dtype=np.int64), len(number)
+    parameters = _choose_levels(settings, parameters, *known)
     if settings.kernel == "auto":
         parameters, choice = _choose_kernel(settings, parameters, *known)
         on_step()
     if settings.model == "auto":
         parameters, model_choice = _choose_model(settings, parameters, *known, on_step)
     return parameters, choice, model_choice
+
+
+def _choose_levels(
+    settings: Settings, parameters: Parameters, x: Table, items: list[int], labels: Indices, n_classes: int
+) -> Parameters:
+    """The rule for levels, where so many labels make level space the quicker one. Once few, they stay few."""
+    plain = with_kernel(settings, parameters.kernel) if settings.kernel == "auto" and parameters.kernel else settings
+    if plain.kernel != "hik" or parameters.levels == "few" or len(np.unique(labels)) < 2:
+        return parameters
+    rule, _ = choose_levels(plain, Reader(histograms=False, complement=None).check(x[items]), labels, n_classes)
+    return replace(parameters, levels=rule) if settings.levels == "auto" else parameters
 
 
 def _choose_kernel(

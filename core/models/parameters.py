@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.histograms import LevelRule
 from core.kernels import Kernel
 
 
@@ -15,6 +16,7 @@ class Parameters:
 
     `model` is the one in use and `compared_at` the number of labels it was chosen on, where that is left open, too.
     `trees` are those of a forest (see core.forest.tree) and `grown_at` the number of labels they were grown on.
+    `levels` is the rule for the levels of histograms in use, where the settings leave it open.
     `warnings` tell which parameters ended at a bound of their search.
     """
 
@@ -26,6 +28,7 @@ class Parameters:
     trees: tuple[tuple[tuple[float, ...], ...], ...] = ()
     grown_at: int = 0
     warnings: tuple[str, ...] = ()
+    levels: LevelRule = "auto"
 
 
 def by_name(kernel: Kernel, noise: float) -> dict[str, float]:

@@ -11,7 +11,7 @@ from core._types import Table
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_operator, make_reader
-from core.histograms import Allocate, Chunked, Engine
+from core.histograms import Allocate, Chunked, Engine, LevelRule
 from core.linalg import Operator
 from core.models import snapshot
 from core.models.base import PoolModel
@@ -50,6 +50,7 @@ class ModelInUse(Drafted):
     model: PoolModel
     compared_at: int = 0  # with model="auto" the number of labels that the model was chosen on
     warnings: tuple[str, ...] = ()  # of the last training
+    levels: LevelRule = "auto"  # with levels="auto" the rule in use
 
     @classmethod
     def begin(
@@ -75,6 +76,8 @@ class ModelInUse(Drafted):
             )
         kernel = parameters.kernel
         plain = with_kernel(settings, kernel)
+        if plain.levels == "auto":
+            plain = replace(plain, levels=parameters.levels)
         reader = make_reader(plain, x)
         if any(not one.differs for one in readers_of(reader)):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
@@ -93,7 +96,7 @@ class ModelInUse(Drafted):
         name = "forest" if forest else settings.likelihood
         model = MODELS[name].begin(plain, operator, parts, noises, tree, parameters)
         decided_at, compared_at, warnings = parameters.decided_at, parameters.compared_at, parameters.warnings
-        return cls(settings, kernel, decided_at, reader, x.shape[1], model, compared_at, warnings=warnings)
+        return cls(settings, kernel, decided_at, reader, x.shape[1], model, compared_at, warnings, parameters.levels)
 
     def draft(self) -> Self:
         """A twin (see core.drafts)."""
@@ -104,7 +107,8 @@ class ModelInUse(Drafted):
     @property
     def parameters(self) -> Parameters:
         """What training found so far."""
-        found = replace(self.model.parameters, kernel=self.kernel, decided_at=self.decided_at, warnings=self.warnings)
+        own = {"kernel": self.kernel, "decided_at": self.decided_at, "warnings": self.warnings, "levels": self.levels}
+        found = replace(self.model.parameters, **own)  # type: ignore[arg-type]
         if self.settings.model == "auto":
             found = replace(found, model=self.model.kind, compared_at=self.compared_at)
         return found
@@ -138,6 +142,7 @@ class ModelInUse(Drafted):
             "width": np.array(self.width),
             "compared_at": np.array(self.compared_at),
             "warnings": np.array(self.warnings, dtype=np.str_),
+            "levels": np.array(str(self.levels)),
         }
 
     @classmethod
@@ -151,7 +156,8 @@ class ModelInUse(Drafted):
         model = MODELS[str(state["model_name"])].load(plain, operator, rows, tree, state)
         decided_at, width, compared_at = (int(state[name]) for name in ("decided_at", "width", "compared_at"))
         warnings = tuple(state["warnings"].tolist())
-        return cls(settings, kernel, decided_at, reader, width, model, compared_at, warnings=warnings)
+        levels: LevelRule = "few" if str(state["levels"]) == "few" else "auto"
+        return cls(settings, kernel, decided_at, reader, width, model, compared_at, warnings, levels)
 
 
 def _coded(x: Chunked, reader: AnyReader, operator: Operator) -> Parts:

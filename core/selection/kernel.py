@@ -116,12 +116,12 @@ def compare(errors: Mapping[str, Floats], incumbent: str | None) -> tuple[str, t
     winner = incumbent if incumbent is not None and incumbent in errors else next(iter(errors))
     best = min(errors, key=lambda name: errors[name].mean())
     gain = errors[winner] - errors[best]
-    if gain.mean() > SURE * _standard_error(gain):
+    if gain.mean() > SURE * standard_error(gain):
         winner = best
     contenders = []
     for name, own in errors.items():
         behind = own - errors[winner]
-        contenders.append(Contender(name, float(own.mean()), float(behind.mean()), _standard_error(behind)))
+        contenders.append(Contender(name, float(own.mean()), float(behind.mean()), standard_error(behind)))
     return winner, tuple(sorted(contenders, key=lambda c: c.error))
 
 
@@ -173,5 +173,6 @@ def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[F
     return ((one_vs_all(labels, n_classes) - means) ** 2).sum(axis=1), found
 
 
-def _standard_error(differences: Floats) -> float:
+def standard_error(differences: Floats) -> float:
+    """Of their mean."""
     return float(differences.std() / np.sqrt(max(len(differences) - 1, 1)))

@@ -105,6 +105,7 @@ def parameters_of(stored: dict[str, Any]) -> Parameters:
         stored["decided_at"],
         None if theta is None else tuple(theta),
         warnings=tuple(stored.get("warnings", ())),
+        levels=stored.get("levels", "auto"),
     )
     if "forest" not in stored:  # a training from before there were any
         return found
@@ -121,6 +122,7 @@ def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> 
         "decided_at": parameters.decided_at,
         "theta": theta,
         "warnings": list(parameters.warnings),
+        "levels": parameters.levels,
         "forest": {
             "model": parameters.model,
             "compared_at": parameters.compared_at,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.histograms import Histograms, chunked, quantise
-from core.histograms.quantise import AUTO_LEVELS, choose_levels, distinct_values, room_for
+from core.histograms.quantise import AUTO_LEVELS, FEW_LEVELS, choose_levels, distinct_values, room_for
 from core.histograms.raw import raw_rows
 from tests.core.data import continuous, either_form
 from tests.strategies import histograms
@@ -71,29 +71,39 @@ def test_auto_keeps_everything_while_it_is_little():
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("n_dims", [3, 30, 400])
-def test_auto_keeps_levels_in_the_thousands(n_dims):
-    x = continuous(4000, n_dims, density=0.9)
+def test_auto_keeps_all_that_codes_of_16_bits_can_tell_apart():
+    x = continuous(4000, 30, density=0.9)
     stored = Histograms.of(x, "auto")
     assert stored.quantised
-    assert len(stored.levels) <= AUTO_LEVELS + 1
-    assert len(stored.levels) > 0.7 * AUTO_LEVELS
+    assert 0.7 * AUTO_LEVELS < len(stored.levels) <= AUTO_LEVELS
+    assert stored.rows.codes.dtype == np.uint16
+    assert not Histograms.of(x[:2000], "auto").quantised
 
 
-def test_auto_spends_on_dimensions_that_need_it():
+@pytest.mark.jit
+@pytest.mark.parametrize("n_dims", [3, 30, 400])
+def test_few_keeps_levels_in_the_thousands(n_dims):
+    x = continuous(4000, n_dims, density=0.9)
+    stored = Histograms.of(x, "few")
+    assert stored.quantised
+    assert len(stored.levels) <= FEW_LEVELS + 1
+    assert len(stored.levels) > 0.7 * FEW_LEVELS
+
+
+def test_few_spends_on_dimensions_that_need_it():
     rich, poor = np.linspace(0.1, 1.0, 9000), np.array([0.5, 1.0])
-    room = room_for("auto", {0: (rich, np.ones(9000)), 5: (poor, np.ones(2)), 7: (poor, np.ones(2))})
-    assert room.limit == AUTO_LEVELS - 4
+    room = room_for("few", {0: (rich, np.ones(9000)), 5: (poor, np.ones(2)), 7: (poor, np.ones(2))})
+    assert room.limit == FEW_LEVELS - 1 - 4
 
 
 @pytest.mark.parametrize("first", [1, 5, 4000])
-def test_auto_bounds_what_later_rows_may_add(first):
+def test_few_bounds_what_later_rows_may_add(first):
     x = continuous(9000, 4, density=1.0)
     x[:, 1:] = np.round(x[:, 1:], 2)  # one rich column among poorer ones
-    stored = Histograms.of(x[:first], "auto")
+    stored = Histograms.of(x[:first], "few")
     for start in range(first, len(x), 2000):
         stored.append(raw_rows(x[start : start + 2000]))
-    assert len(stored.levels) <= AUTO_LEVELS + 4 * 4
+    assert len(stored.levels) <= FEW_LEVELS + 4 * 4
     assert len(stored.levels) > 4000
 
 

@@ -24,10 +24,6 @@ SUM = (
     Channel("rbf", columns=(3, 8), gamma=2.0),
     Channel("linear", weight=0.3),
 )
-    Channel(columns=(0, 5), normalise=True),
-    Channel("rbf", columns=(3, 8), gamma=2.0),
-    Channel("linear", weight=0.3),
-)
 
 
 class TestSum(PoolModelContract):
