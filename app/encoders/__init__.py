@@ -64,4 +64,5 @@ def restore(state: bytes) -> Encoder:
     encoder = ENCODERS.get(header.get("kind"))  # type: ignore[arg-type]
     if encoder is None:
         raise ValueError(f"no encoder of kind {header.get('kind')!r}; there are {', '.join(ENCODERS)}")
-    return encoder.of_arrays(encoder.options_type.model_validate(header["options"]), arrays)
+    options = encoder.options_type.model_validate(encoder.old_options(header["options"]))
+    return encoder.of_arrays(options, arrays)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from app.encoders import archive
+from core import Channel as KernelChannel
 from core._types import Floats, Table
 
 Kind = Literal["text", "image", "table", "vectors", "sets"]
@@ -48,6 +50,11 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def kernel_channels(channels: Sequence[Mapping[str, Any]]) -> tuple[KernelChannel, ...]:
+    """The channels of a sum of kernels, from JSON."""
+    return tuple(KernelChannel(**{**channel, "columns": tuple(channel["columns"])}) for channel in channels)
+
+
 class Encoder(ABC):
     """An encoder that has been fitted; it does not change any more."""
 
@@ -82,10 +89,30 @@ class Encoder(ABC):
         """The names of all columns, where they mean something to people."""
         return None
 
+    def model(self) -> dict[str, Any]:
+        """The model settings that suit such rows, for JSON, by the names of `core.Settings`.
+
+        `bias_of_two` is the bias where there are only two classes.
+        """
+        return {}
+
     def settings(self) -> dict[str, Any]:
-        """What the learner needs to know of such rows, by the names of `core.Settings`."""
+        """The same as arguments of `core.Settings` or an estimator; channels of one kernel have a weight each."""
+        model = {name: value for name, value in self.model().items() if name != "bias_of_two"}
+        if "kernel" in model:
+            return model | {"kernel": kernel_channels(model["kernel"])}
         sizes = [channel.columns for channel in self.channels]
-        return {"groups": np.repeat(np.arange(len(sizes)), sizes), "tune_weights": len(sizes) > 1}
+        return {"groups": np.repeat(np.arange(len(sizes)), sizes), "tune_weights": len(sizes) > 1, **model}
+
+    def kernels(self, **options: Any) -> list[dict[str, Any]]:
+        """A kernel for each channel, with these options of `core.Channel`."""
+        ends = np.cumsum([0, *(channel.columns for channel in self.channels)]).tolist()
+        return [{"columns": [first, last], **options} for first, last in pairwise(ends)]
+
+    @classmethod
+    def old_options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Stored options, with those that came later as they were before."""
+        return options
 
     def describe(self) -> dict[str, Any]:
         """A description for JSON: what was chosen and how large it became."""

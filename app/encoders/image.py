@@ -79,10 +79,6 @@ class ImageEncoder(Encoder):
             for grid in grids
         )
 
-    def settings(self) -> dict[str, Any]:
-        """Counts of pictures of many sizes have many values; fewer than 16 a column cost accuracy."""
-        return {**super().settings(), "levels": 16}
-
     def encode(self, raws: Sequence[Raw], on_step: Step = silent) -> Encoded:
         """A sparse row for each picture, by as many processes as there are cores."""
         return self.encode_with(processes_for(len(raws)), raws, on_step)

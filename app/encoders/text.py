@@ -11,9 +11,11 @@ from pydantic import Field
 
 from app.encoders import archive
 from app.encoders.contract import Arrays, Channel, Encoded, Encoder, Options, Raw, Step, silent
+from core._types import Floats
 
 ChannelName = Literal["words", "characters"]
 PORTION = 1000  # texts between two steps
+BIAS = 1e-2  # variance of the constant term: with more, frequent classes drown the others where there are several
 Size = Annotated[int, Field(ge=0, le=1_000_000)]
 NGram = Annotated[int, Field(ge=1, le=10)]
 
@@ -21,13 +23,16 @@ NGram = Annotated[int, Field(ge=1, le=10)]
 class TextOptions(Options):
     """Columns, and what is counted in them."""
 
-    words: Size = Field(2000, description="columns of words at most; 0 leaves them out")
-    characters: Size = Field(2000, description="columns of character n-grams at most; 0 leaves them out")
+    words: Size = Field(30_000, description="columns of words at most; 0 leaves them out")
+    characters: Size = Field(30_000, description="columns of character n-grams at most; 0 leaves them out")
     word_length: NGram = Field(1, description="words in a row that are counted together, at most")
-    shortest: NGram = Field(1, description="characters of the shortest n-gram")
-    longest: NGram = Field(3, description="characters of the longest n-gram")
+    shortest: NGram = Field(3, description="characters of the shortest n-gram")
+    longest: NGram = Field(5, description="characters of the longest n-gram")
     least: Annotated[int, Field(ge=1)] = Field(2, description="texts that must have a word or n-gram")
     sublinear: bool = Field(True, description="count n times as 1 + log n")
+    form: Literal["weighted", "shares"] = Field(
+        "weighted", description="counts times how rare a term is (idf), or counts as shares of the text"
+    )
     hashing: bool = Field(False, description="hash into the columns instead of learning a vocabulary")
     column: str | None = Field(None, description="of a csv or jsonl file with the texts; by default it is guessed")
     sample: Annotated[int, Field(ge=1)] = Field(20_000, description="texts that the vocabulary is learnt from, at most")
@@ -35,11 +40,19 @@ class TextOptions(Options):
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """One channel: the terms that are counted, one per column; None where they are hashed into the columns."""
+    """One channel: the terms that are counted, one per column; None where they are hashed into the columns.
+
+    `weights` are log((1 + N) / (1 + df)) + 1 of a column that df of N texts have.
+    """
 
     name: ChannelName
-    columns: int
     terms: list[str] | None
+    weights: Floats  # one per column
+
+    @property
+    def columns(self) -> int:
+        """How many there are."""
+        return len(self.weights)
 
     def vectorizer(self, options: TextOptions) -> Any:
         """Counts the terms of each text."""
@@ -50,10 +63,22 @@ class Vocabulary:
             return HashingVectorizer(n_features=self.columns, alternate_sign=False, norm=None, **given)
         return CountVectorizer(vocabulary=self.terms, **given)
 
+    def histograms(self, counts: Any, options: TextOptions) -> Any:
+        """Rows of numbers from counts."""
+        counts = counts.tocsr().astype(np.float64)
+        if options.sublinear:
+            counts.data = 1.0 + np.log(counts.data)
+        if options.form == "shares":
+            from sklearn.preprocessing import normalize
+
+            return normalize(counts, "l1")
+        counts.data *= self.weights[counts.indices]
+        return counts
+
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder(Encoder):
-    """Counts words and character n-grams; each of the two channels of a row sums to 1."""
+    """Counts words and character n-grams, in a channel each."""
 
     options: TextOptions
     vocabularies: tuple[Vocabulary, ...]
@@ -81,12 +106,19 @@ class TextEncoder(Encoder):
 
     @classmethod
     def of_arrays(cls, options: TextOptions, arrays: Arrays) -> Self:
-        """Terms, channel by channel."""
-        sizes = _sizes(options)
-        if options.hashing:
-            return cls(options, tuple(Vocabulary(name, size, None) for name, size in sizes.items()))
-        known = {name: archive.texts_of_bytes(arrays[name]) for name in sizes if name in arrays}
-        return cls(options, tuple(Vocabulary(name, len(terms), terms) for name, terms in known.items()))
+        """Terms and weights, channel by channel."""
+        known = []
+        for name, size in _sizes(options).items():
+            if options.hashing or name in arrays:
+                terms = None if options.hashing else archive.texts_of_bytes(arrays[name])
+                columns = size if terms is None else len(terms)
+                known.append(Vocabulary(name, terms, arrays.get(f"{name}_weights", np.ones(columns))))
+        return cls(options, tuple(known))
+
+    @classmethod
+    def old_options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of an encoder that was stored before there were forms."""
+        return {"form": "shares"} | options
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -103,22 +135,28 @@ class TextEncoder(Encoder):
         for first in range(0, len(good), PORTION):
             places = good[first : first + PORTION]
             texts = [raws[place] for place in places]
-            parts = [_histograms(counter.transform(texts), self.options) for counter in counters]
+            parts = [
+                vocabulary.histograms(counter.transform(texts), self.options)
+                for vocabulary, counter in zip(self.vocabularies, counters, strict=True)
+            ]
             portions.append(sp.hstack(parts, format="csr"))
             on_step(places[-1] + 1)
         return Encoded(sp.vstack(portions, format="csr"), good, broken)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Terms, channel by channel."""
-        return {
-            vocabulary.name: archive.texts_to_bytes(vocabulary.terms)
-            for vocabulary in self.vocabularies
-            if vocabulary.terms is not None
-        }
+        """Terms and weights, channel by channel."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for vocabulary in self.vocabularies:
+            if vocabulary.terms is not None:
+                arrays[vocabulary.name] = archive.texts_to_bytes(vocabulary.terms)
+            arrays[f"{vocabulary.name}_weights"] = vocabulary.weights
+        return arrays
 
-    def settings(self) -> dict[str, Any]:
-        """Shares of texts of many lengths have many values; fewer than 8 a column cost accuracy."""
-        return {**super().settings(), "levels": 8}
+    def model(self) -> dict[str, Any]:
+        """Each channel normalised by itself; shares of texts of many lengths have many values, of which 8 will do."""
+        if self.options.form == "shares":
+            return {"levels": 8}
+        return {"kernel": self.kernels(normalise=True), "bias": BIAS, "bias_of_two": 1.0}
 
     def names(self) -> list[str] | None:
         """The words and n-grams; nothing where they are hashed."""
@@ -148,26 +186,25 @@ def _analysis(name: str, options: TextOptions) -> dict[str, Any]:
 
 
 def _learn(name: ChannelName, size: int, texts: Sequence[Any], options: TextOptions) -> Vocabulary:
-    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
+    given = _analysis(name, options)
     if options.hashing:
-        return Vocabulary(name, size, None)
-    counter = CountVectorizer(binary=True, **_analysis(name, options))
+        counter = HashingVectorizer(n_features=size, alternate_sign=False, norm=None, binary=True, **given)
+        return Vocabulary(name, None, _rarity(counter.transform(texts)))
+    counter = CountVectorizer(binary=True, **given)
     try:
-        frequency = np.asarray(counter.fit_transform(texts).sum(axis=0)).ravel()
+        found = counter.fit_transform(texts)
     except ValueError:  # the texts have nothing but white space of this kind
-        return Vocabulary(name, 0, [])
+        return Vocabulary(name, [], np.empty(0))
+    frequency = np.asarray(found.sum(axis=0)).ravel()
     order = np.argsort(-frequency, kind="stable")[:size]
     order = np.sort(order[frequency[order] >= min(options.least, len(texts))])
     terms: list[str] = counter.get_feature_names_out()[order].tolist()
-    return Vocabulary(name, len(terms), terms)
+    return Vocabulary(name, terms, _rarity(found)[order])
 
 
-def _histograms(counts: Any, options: TextOptions) -> Any:
-    """Rows that sum to 1, or to 0 where a text has no known term."""
-    from sklearn.preprocessing import normalize
-
-    counts = counts.tocsr().astype(np.float64)
-    if options.sublinear:
-        counts.data = 1.0 + np.log(counts.data)
-    return normalize(counts, "l1")
+def _rarity(found: Any) -> Floats:
+    """log((1 + N) / (1 + df)) + 1 of each column, where df of N texts have it: scikit-learn's smooth idf."""
+    frequency = np.asarray((found > 0).sum(axis=0)).ravel()
+    return np.asarray(np.log((1.0 + found.shape[0]) / (1.0 + frequency)) + 1.0)

@@ -104,7 +104,9 @@ class Units:
     def true(self, kernel: Kernel) -> Kernel:
         """The kernel that compares rows, from one in units."""
         if isinstance(kernel, SumKernel):
-            return replace(kernel, channels=self._unscaled(kernel), weights=kernel.weights / self._sizes(kernel))
+            # The constant is a share of the whole sum: otherwise smaller weights would make more of it.
+            bias, weights = kernel.bias * float(kernel.weights.sum()), kernel.weights / self._sizes(kernel)
+            return replace(kernel, channels=self._unscaled(kernel), weights=weights, bias=bias)
         if isinstance(kernel, RBFKernel):
             return replace(kernel, gamma=kernel.gamma / self.distance)
         if isinstance(kernel, IntersectionKernel):
@@ -184,7 +186,8 @@ class Units:
             if f"eta[{number}]" in by and not isinstance(own, NormalisedIntersectionKernel):
                 assert isinstance(own, IntersectionKernel)
                 by[f"eta[{number}]"] -= by_weight * weight * units._rise(own)
-            by[f"weight[{number}]"] = by_weight / sizes[number]
+            by[f"weight[{number}]"] = by_weight / sizes[number] + by["bias"] * kernel.bias
+        by["bias"] *= float(kernel.weights.sum())
         return np.array(list(by.values()))
 
     def size(self, kernel: Kernel, weights: Floats | None = None) -> float:

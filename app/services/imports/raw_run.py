@@ -94,7 +94,7 @@ class RawImport:
         options = ({"form": "split"} if split else {}) | self._project.settings.encoder_options
         state = process.fit(raws, options, lambda done: self._progress.report(done, len(raws), message))
         encoder = restore(state)
-        description = encoder.describe() | {"levels": encoder.settings().get("levels", "auto")}
+        description = encoder.describe() | {"model": encoder.model()}
         if kind == "text" and guess.columns:
             description["text_column"] = guess.columns[0]
         stored = StoredEncoder(kind, guess.why, encoder.channels, description)

@@ -18,7 +18,7 @@ from core.insight.track_record import TrackRecord
 
 log = logging.getLogger(__name__)
 
-OLDEST = {"likelihood": "gaussian", "model": "gp", "n_trees": 10, "leaf_size": 500}
+OLDEST = {"likelihood": "gaussian", "model": "gp", "n_trees": 10, "leaf_size": 500, "normalise": False}
 
 
 @dataclass

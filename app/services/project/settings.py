@@ -1,11 +1,12 @@
 """What an owner of a project can set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from app.encoders.contract import kernel_channels
 from app.services.plain import check_plain
 from app.services.project.strategies import Strategy
 from core import Settings
@@ -49,16 +50,25 @@ class ModelSettings(Known):
     )
     kernel: Literal["auto", "hik", "rbf", "linear"] | None = Field(
         None,
-        description="auto compares all of them by leave-one-out error and says which won; by default hik where an "
-        "encoder makes histograms, and auto elsewhere",
+        description="auto compares all of them by leave-one-out error and says which won; by default what suits the "
+        "encoder (a sum of kernels, one for each channel, for texts; hik for pictures), and auto without one",
     )
     transform: Literal["power", "exp"] | None = Field(None, description="of histogram values; only with kernel hik")
     eta: Positive = Field(1.0, description="parameter of the transform")
     noise: Positive = Field(0.1, description="variance of the noise on a label, where tuning starts")
-    bias: Annotated[float, Field(ge=0, le=1e12)] = Field(1.0, description="variance of the constant term")
+    bias: Annotated[float, Field(ge=0, le=1e12)] | None = Field(
+        None, description="variance of the constant term; by default 1, or what suits the encoder"
+    )
+    normalise: bool | None = Field(
+        None,
+        description="divide the kernel by sqrt(k(x, x) k(y, y)), so that long rows weigh no more; only with kernel "
+        "hik; by default what suits the encoder",
+    )
     complement: bool = Field(False, description="for features that are not histograms; only with kernel hik")
-    levels: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto"] | None = Field(
-        "auto", description="distinct values a column may have; null keeps all"
+    levels: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto", "few"] | None = Field(
+        "auto",
+        description="distinct values a column may have; auto keeps all up to 65,536 over all columns, few 8,192, and "
+        "null keeps all",
     )
     balance: bool = Field(
         False, description="more noise for larger classes, against imbalance; not with likelihood softmax"
@@ -102,21 +112,24 @@ class ProjectSettings(ModelSettings):
     )
 
     def model_parts(
-        self, kind: str | None = None, channels: Sequence[int] = (), levels: int | Literal["auto"] = "auto"
+        self, kind: str | None = None, channels: Sequence[int] = (), suited: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """What the model is made of: with the columns of each channel, where an encoder of this kind makes them.
 
-        `levels` are what such features need, unless the owner of the project says something else.
+        `suited` is what suits such features, unless the owner of the project says something else.
 
         >>> ProjectSettings().model_parts()["kernel"], ProjectSettings().model_parts("text", [3, 2])["kernel"]
         ('auto', 'hik')
         """
         model = self.model_dump(include=set(ModelSettings.model_fields))
-        if self.kernel is None:
-            model["kernel"] = "auto" if kind in (None, "vectors") else "hik"
-        if self.levels == "auto":
-            model["levels"] = levels
-        return model | ({"channels": list(channels)} if channels else {})
+        wishes = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
+        wishes |= suited or {}
+        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
+        if one and not isinstance(wishes["kernel"], str):
+            wishes["kernel"] = "hik"  # of all columns, as the owner describes it
+        unset = [name for name in wishes if model[name] is None or (name == "levels" and self.levels == "auto")]
+        model |= {name: wishes[name] for name in unset}
+        return model | ({"channels": list(channels)} if channels and isinstance(model["kernel"], str) else {})
 
 
 def learner_settings(model: dict[str, Any]) -> Settings:
@@ -133,6 +146,8 @@ def learner_settings(model: dict[str, Any]) -> Settings:
         options["tune"] = "cv"
     if channels:
         options |= {"groups": np.repeat(np.arange(len(channels)), channels), "tune_weights": len(channels) > 1}
+    if not isinstance(options["kernel"], str):
+        options["kernel"] = kernel_channels(options["kernel"])
     settings = Settings(**options)
     settings.check()
     return settings

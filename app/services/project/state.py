@@ -51,6 +51,14 @@ class StoredEncoder:
         """How many columns each channel has."""
         return [channel.columns for channel in self.channels]
 
+    def model(self, n_classes: int) -> dict[str, Any]:
+        """The model settings that suit its rows; encoders stored before there were such told levels alone."""
+        if "model" not in self.description:
+            return {"levels": self.description["levels"]}
+        found = dict(self.description["model"])
+        of_two = found.pop("bias_of_two", None)
+        return found if of_two is None or n_classes > 2 else found | {"bias": of_two}
+
 
 class Project:
     """Settings, classes, item keys, answers, leases, and the learner."""
@@ -156,7 +164,8 @@ class Project:
         """The settings of the model that the project should have, with what its encoder says of the columns."""
         if self.encoder is None:
             return self.settings.model_parts()
-        return self.settings.model_parts(self.encoder.kind, self.encoder.columns, self.encoder.description["levels"])
+        n_classes = len(self.classes.nodes().classes)
+        return self.settings.model_parts(self.encoder.kind, self.encoder.columns, self.encoder.model(n_classes))
 
     def add_key(self, key: str, batch: int, created_at: float) -> int:
         """The number of a new item."""

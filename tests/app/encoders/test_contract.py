@@ -28,7 +28,7 @@ def test_every_encoder_serves_the_learner_with_its_own_settings(kind, pool):
     encoder = fit(kind, pool)
     encoded = encoder.encode(pool)
     assert encoded.good == list(range(20))
-    learner = OnlineLearner(Settings(kernel="auto", **encoder.settings()), classes=["a", "b"])
+    learner = OnlineLearner(Settings(**{"kernel": "auto"} | encoder.settings()), classes=["a", "b"])
     learner.add_items(encoded.table)
     for item in range(6):
         learner.label(item, "ab"[item % 2])

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics.pairwise import manhattan_distances
 
-from app.encoders import fit, restore
+from app.encoders import archive, fit, restore
 from core import GPHIKClassifier
 
 POOL = ["free prize, call now!", "call me when you are home", "are you free now", "prize prize prize", "home now"]
@@ -16,12 +15,41 @@ def test_a_text_becomes_one_histogram_of_words_and_one_of_characters():
     words, characters = encoder.channels
     assert (words.name, characters.name) == ("words", "characters")
     assert encoded.table.shape == (5, words.columns + characters.columns) == (5, len(encoder.names()))
-    for part in (encoded.table[:, : words.columns], encoded.table[:, words.columns :]):
+    assert encoder.model()["kernel"] == [
+        {"columns": [0, words.columns], "normalise": True},
+        {"columns": [words.columns, words.columns + characters.columns], "normalise": True},
+    ]
+
+
+def test_rare_words_weigh_more():
+    """1 + log of how often, times 1 + log((1 + N) / (1 + df)): the words of all texts weigh 1."""
+    encoder = fit("text", ["a b b", "a c", "a b", "a c"], {"characters": 0})
+    assert encoder.names() == ["a", "b", "c"]
+    row = encoder.encode(["a b b"]).table.toarray()[0]
+    assert row == pytest.approx([1.0, (1.0 + np.log(2)) * (1.0 + np.log(5 / 3)), 0.0])
+
+
+def test_shares_sum_to_one_in_each_channel():
+    encoder = fit("text", POOL, {"form": "shares"})
+    words, _ = encoder.channels
+    table = encoder.encode(POOL).table
+    for part in (table[:, : words.columns], table[:, words.columns :]):
         assert np.asarray(part.sum(axis=1)).ravel() == pytest.approx(np.ones(5))
+    assert encoder.model() == {"levels": 8}
+
+
+def test_an_encoder_from_before_there_were_forms_gives_the_rows_it_gave():
+    old = fit("text", POOL, {"form": "shares", "words": 50, "characters": 50})
+    header, arrays = archive.unpack(old.state())
+    del header["options"]["form"]
+    arrays = {name: array for name, array in arrays.items() if not name.endswith("_weights")}
+    again = restore(archive.pack(header, arrays))
+    assert (again.encode(POOL).table != old.encode(POOL).table).nnz == 0
+    assert again.model() == {"levels": 8}
 
 
 def test_names_say_what_a_column_counts():
-    encoder = fit("text", POOL, {"characters": 0})
+    encoder = fit("text", POOL, {"characters": 0, "form": "shares"})
     row = encoder.encode(["Now CALL, unheard-of"]).table
     assert {encoder.names()[column] for column in row.indices} == {"now", "call"}
     assert row.data.tolist() == [0.5, 0.5]
@@ -33,7 +61,7 @@ def test_the_terms_of_most_texts_are_kept():
 
 
 def test_sublinear_counts_repeats_for_less():
-    options = {"characters": 0, "least": 1}
+    options = {"characters": 0, "least": 1, "form": "shares"}
     linear = fit("text", POOL, {**options, "sublinear": False}).encode(["prize prize prize home"]).table
     sublinear = fit("text", POOL, {**options, "sublinear": True}).encode(["prize prize prize home"]).table
     assert linear.max() == 0.75
@@ -41,7 +69,7 @@ def test_sublinear_counts_repeats_for_less():
 
 
 def test_hashing_needs_no_vocabulary():
-    encoder = fit("text", POOL, {"hashing": True, "words": 64, "characters": 128})
+    encoder = fit("text", POOL, {"hashing": True, "words": 64, "characters": 128, "form": "shares"})
     encoded = encoder.encode(["words that nobody has seen"])
     assert encoder.names() is None
     assert encoded.table.shape == (1, 192)
@@ -75,7 +103,7 @@ def test_what_cannot_be_fitted_says_why(pool, options, error):
 
 
 def test_one_text_is_enough():
-    assert fit("text", ["one"]).encode(["one"]).table.sum() == pytest.approx(2.0)
+    assert fit("text", ["one"], {"form": "shares"}).encode(["one"]).table.sum() == pytest.approx(2.0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -92,7 +120,7 @@ def test_any_texts_give_histograms_and_the_same_ones_after_restoring(pool, more)
     assert again.describe() == encoder.describe()
     assert (again.encode(pool + more).table != encoded.table).nnz == 0
     assert encoded.table.data.min(initial=1.0) > 0.0
-    assert np.asarray(encoded.table.sum(axis=1)).max() <= len(encoder.channels) + 1e-9
+    assert np.isfinite(encoded.table.data).all()
     assert len(encoded.good) + len(encoded.broken) == len(pool + more)
 
 
@@ -110,6 +138,3 @@ def test_spam_is_told_from_messages_by_both_channels():
     table = encoder.encode(texts).table
     model = GPHIKClassifier(**encoder.settings()).fit(table[:40], np.arange(40) % 2)
     assert (model.predict(table[40:]) == np.arange(40) % 2).mean() == 1.0
-    dense = table.toarray()
-    kernel = 1.0 + (dense[:1].sum() + dense.sum(axis=1) - manhattan_distances(dense[:1], dense)[0]) / 2
-    assert kernel[0] == pytest.approx(3.0)  # the constant, and 1 for each channel of a text with itself

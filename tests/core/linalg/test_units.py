@@ -69,7 +69,7 @@ def test_what_a_search_starts_from_has_a_mean_of_one(operator):
     start = units.start(operators[0].kernel)
     assert size(operators, units.true(start)) == pytest.approx(1.0)
     assert size(operators, units.true(start.scaled(3.0))) == pytest.approx(3.0)
-    assert units.true(start).bias == start.bias
+    assert units.true(start).bias == pytest.approx(start.bias)
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
