@@ -10,10 +10,17 @@ from core._types import Floats, Indices, no_rows
 Likelihood = Literal["gaussian", "softmax"]
 
 
-def class_probabilities(likelihood: Likelihood, means: Floats, variances: Floats) -> Floats:
-    """Of each class, rows x M, from means (rows x M) and the variances of targets (rows), which softmax ignores."""
+def class_probabilities(
+    likelihood: Likelihood, means: Floats, variances: Floats, sharpness: float | None = None
+) -> Floats:
+    """Of each class, rows x M, from means (rows x M) and the variances of targets (rows), which softmax ignores.
+
+    Label regression whose `sharpness` was found (see core.tuning.calibration) has softmax(sharpness * means).
+    """
     if not means.size:
         return means
+    if sharpness is not None:
+        return np.asarray(softmax(sharpness * means, axis=1))
     return probit(means, variances) if likelihood == "gaussian" else np.asarray(softmax(means, axis=1))
 
 

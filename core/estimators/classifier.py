@@ -28,7 +28,7 @@ from core.selection.levels import LevelLoss, choose_levels
 from core.settings import KernelRule, Settings, TuneRule
 from core.softmax import SoftmaxClasses, TunedPrior
 from core.tables import AnyReader
-from core.tuning import CriterionName, Given, Tuned, tune
+from core.tuning import CriterionName, Given, Tuned, find_sharpness, leave_one_out, mean_gap, tune
 from core.variance import BoundName, VarianceBounds
 
 
@@ -267,6 +267,9 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
             l2=self._settings.l2,
         )
         model.reset(found.kernel, found.noise)
+        if model.name != "iterative":  # which would solve a system for each row
+            left_out = leave_one_out(model)[0]
+            model.sharpness = find_sharpness(left_out, model.labels, mean_gap(left_out))
         self.tuned_ = found
         self._warn(found.at_bounds)
         return self
@@ -321,7 +324,11 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, n x M: by softmax, or P(target > 0) by mean and variance, normalised."""
+        """Probabilities of the classes, n x M.
+
+        Of a tuned model they are the softmax of means that fits leave-one-out predictions, as those of the softmax
+        likelihood are; otherwise P(target > 0) by mean and variance, normalised.
+        """
         return self._model_or_error().probabilities(self._query(X))
 
     def predict_node_proba(self, X: Any) -> Floats:

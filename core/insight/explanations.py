@@ -1,5 +1,6 @@
 """What each column adds to the posterior mean, for kernels that are sums over columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.kernels import LinearKernel
-from core.linalg import DensePredictor, LinearPredictor, LookupTable, NormalisedTable, Predictor
+from core.linalg import ChannelSum, DensePredictor, LinearPredictor, LookupTable, NormalisedTable, Predictor
+from core.rows import ChannelRows
 from core.softmax import Latents
 
 
@@ -23,21 +25,24 @@ class Contributions:
     constant: Floats  # M
 
 
-def contributions(predictor: Predictor, row: Any, width: int) -> Contributions | None:
+Span = tuple[int, int]
+"""The first column of a channel, and how many it has."""
+
+
+def contributions(predictor: Predictor, row: Any, width: int, channels: Sequence[Span] = ()) -> Contributions | None:
     """Of a coded (or dense) row of `width` data columns; None where the kernel is no sum over columns.
+
+    In a sum of kernels these are the columns of its additive channels, and what the others say counts as constant.
 
     A histogram mean is a sum over the row's codes of entries in a table: one for each column, or two where columns were
     joined by their complements.
     """
     if isinstance(predictor, Latents):
-        return _centred(predictor, row, width)
+        return _centred(predictor, row, width, channels)
+    if isinstance(predictor, ChannelSum):
+        return _of_channels(predictor, row, channels)
     if isinstance(predictor, NormalisedTable):
-        assert isinstance(predictor.lookup, LookupTable)
-        found = contributions(predictor.lookup, row, width)
-        assert found is not None
-        sums = found.parts.sum(axis=0)[-1]
-        scale = np.sqrt(predictor.amplitude / sums) if sums > 0.0 else 0.0
-        return Contributions(found.columns, found.parts[:, :-1] * scale, predictor.constant)
+        return _normalised(predictor, row, width)
     if isinstance(predictor, LookupTable):
         dims, entries = predictor.levels.dims[row.codes], predictor.table[row.codes]
         is_constant = dims == predictor.levels.n_dims - 1
@@ -45,20 +50,55 @@ def contributions(predictor: Predictor, row: Any, width: int) -> Contributions |
         parts = np.zeros((len(columns), entries.shape[1]))
         np.add.at(parts, place, entries[~is_constant])
         return Contributions(columns.astype(np.int64), parts, entries[is_constant].sum(axis=0))
+    return _linear(predictor, row)
+
+
+def _linear(predictor: Predictor, row: Floats) -> Contributions | None:
+    """Of a linear kernel; None for others."""
+    columns = np.flatnonzero(row[0])
     if isinstance(predictor, DensePredictor) and isinstance(predictor.kernel, LinearKernel):
-        columns = np.flatnonzero(row[0])
         slopes = predictor.kernel.dim_weights[columns, None] * (predictor.x[:, columns].T @ predictor.v)
         constant = predictor.kernel.bias * predictor.v.sum(axis=0)
         return Contributions(columns, row[0, columns, None] * slopes, constant)
     if isinstance(predictor, LinearPredictor):
-        columns = np.flatnonzero(row[0])
         return Contributions(columns, row[0, columns, None] * predictor.w[columns], predictor.constant)
     return None
 
 
-def _centred(latents: Latents, row: Any, width: int) -> Contributions | None:
+def _normalised(predictor: NormalisedTable, row: Any, width: int) -> Contributions:
+    """The sums of the last column of its table are the factor of the row."""
+    assert isinstance(predictor.lookup, LookupTable)
+    found = contributions(predictor.lookup, row, width)
+    assert found is not None
+    own = found.parts.sum(axis=0)[-1]
+    scale = np.sqrt(predictor.amplitude / own) if own > 0.0 else 0.0
+    return Contributions(found.columns, found.parts[:, :-1] * scale, predictor.constant)
+
+
+def _of_channels(predictor: ChannelSum, row: ChannelRows, channels: Sequence[Span]) -> Contributions | None:
+    """Of all channels of a sum of kernels."""
+    columns, parts, constant = [], [], predictor.constant.copy()
+    for function, weight, own, (first, width) in zip(
+        predictor.functions, predictor.weights, row.channels, channels, strict=True
+    ):
+        found = contributions(function, own, width)
+        if found is None:
+            constant += weight * function(own)[0]
+            continue
+        columns.append(found.columns + first)
+        parts.append(weight * found.parts)
+        constant += weight * found.constant
+    if not columns:
+        return None
+    together, place = np.unique(np.concatenate(columns), return_inverse=True)
+    sums = np.zeros((len(together), len(constant)))
+    np.add.at(sums, place, np.concatenate(parts))
+    return Contributions(together, sums, constant)
+
+
+def _centred(latents: Latents, row: Any, width: int, channels: Sequence[Span]) -> Contributions | None:
     """Of the class functions of the softmax model, less what all of them share."""
-    found = contributions(latents.predictors[0], row, width) if latents.nodes is None else None
+    found = contributions(latents.predictors[0], row, width, channels) if latents.nodes is None else None
     if found is None:
         return None
     parts, constant = found.parts, found.constant + latents.constants

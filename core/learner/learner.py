@@ -211,7 +211,7 @@ class OnlineLearner(Drafted):
         """What each column adds to the means of an item; None for kernels that are not additive over columns."""
         self._check_item(item)
         row = self._model.rows(np.array([item]))
-        return contributions(self._model.predictor, row, self._fitted.width)
+        return contributions(self._model.predictor, row, self._fitted.width, self._fitted.spans)
 
     def pool_kernel(self) -> PoolKernel:
         """Kernel and items as they are now, for use in another thread."""

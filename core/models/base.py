@@ -232,13 +232,14 @@ class MomentAnswers:
     parts: Parts
     noise: float
     likelihood: Likelihood
+    sharpness: float | None = None  # of label regression, where it was found
 
     def probabilities(self, items: Indices | None = None) -> Floats:
         """Class probabilities of some items, or of all; items x M."""
         if items is None:
-            return concatenate_parts(self.parts.collect(_Probabilities(self.likelihood, self.noise)))
+            return concatenate_parts(self.parts.collect(_Probabilities(self.likelihood, self.noise, self.sharpness)))
         some = self.parts.take(items)
-        return class_probabilities(self.likelihood, some.mean, some.variance + self.noise)
+        return class_probabilities(self.likelihood, some.mean, some.variance + self.noise, self.sharpness)
 
     def predicted(self, items: Indices | None = None) -> Indices:
         """The class with the largest mean, of some items or of all."""
@@ -250,7 +251,7 @@ class MomentAnswers:
 
     def uncertainty(self) -> Floats:
         """The probability that the predicted class is wrong, of all items; m."""
-        return concatenate_parts(self.parts.collect(_Uncertainty(self.likelihood, self.noise)))
+        return concatenate_parts(self.parts.collect(_Uncertainty(self.likelihood, self.noise, self.sharpness)))
 
     def left_out(self, items: Indices, labels: Indices, noises: Floats, tree: ClassTree) -> LeftOut:
         """Each label predicted by the others, from the moments: no system is solved for it.
@@ -272,7 +273,8 @@ class MomentAnswers:
             surprise = Targets.of(labels, tree).expected(p[:, None])[:, 0] - p
             means = mean - surprise * (variance / share * self.noise / noises)[:, None]
         variances = noises / share
-        return LeftOut(items, labels, means, variances, class_probabilities(self.likelihood, means, variances))
+        probabilities = class_probabilities(self.likelihood, means, variances, self.sharpness)
+        return LeftOut(items, labels, means, variances, probabilities)
 
 
 @dataclass(frozen=True)
@@ -281,9 +283,10 @@ class _Probabilities:
 
     likelihood: Likelihood
     noise: float
+    sharpness: float | None
 
     def __call__(self, _: int, part: Part) -> Floats:
-        return class_probabilities(self.likelihood, part.mean, part.variance + self.noise)
+        return class_probabilities(self.likelihood, part.mean, part.variance + self.noise, self.sharpness)
 
 
 @dataclass(frozen=True)
@@ -292,6 +295,8 @@ class _Uncertainty:
 
     likelihood: Likelihood
     noise: float
+    sharpness: float | None
 
     def __call__(self, _: int, part: Part) -> Floats:
-        return error_probabilities(class_probabilities(self.likelihood, part.mean, part.variance + self.noise))
+        found = class_probabilities(self.likelihood, part.mean, part.variance + self.noise, self.sharpness)
+        return error_probabilities(found)

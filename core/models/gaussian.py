@@ -20,9 +20,10 @@ from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosteri
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
 from core.settings import Settings
-from core.tuning import tune
+from core.tuning import find_sharpness, leave_one_out, mean_gap, tune
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
+GAP_ITEMS = 10_000  # whose gaps tell how sharp probabilities are, at most
 BLOCK = 64  # labels in one low-rank update of the pool
 
 
@@ -51,10 +52,11 @@ class GaussianPool(Drafted):
         parts: Parts,
         noises: Sequence[float],
         tree: ClassTree,
-        parameters: Parameters | None = None,  # noqa: ARG003
+        parameters: Parameters | None = None,
     ) -> "GaussianPool":
         """A model without labels over a pool whose rows the operator can read; it has one noise."""
         model = make_regression(replace(settings, noise=noises[0]), operator.only(no_rows()), no_rows(), tree.n_classes)
+        model.sharpness = None if parameters is None else parameters.sharpness
         return cls(model, PoolPosterior(model.posterior, parts))
 
     @classmethod
@@ -64,6 +66,7 @@ class GaussianPool(Drafted):
         """From what was dumped; `operator` and `rows` are those of all items. The posterior is solved from scratch."""
         model = make_regression(settings, operator.only(no_rows()), no_rows(), tree.n_classes)
         model.noise = float(arrays["theta"][-1])
+        model.sharpness = float(arrays["sharpness"]) if "sharpness" in arrays else None
         model.operator = operator.only(arrays["learnt"])
         model.labels, model.noise_factors = arrays["labels"], arrays["factors"]
         pool = PoolPosterior.of(LocalParts(Part(rows, arrays["mean"], arrays["variance"])))
@@ -142,12 +145,12 @@ class GaussianPool(Drafted):
     @property
     def parameters(self) -> Parameters:
         """What training found."""
-        return Parameters(theta=tuple(self.hyperparameters.values()))
+        return Parameters(theta=tuple(self.hyperparameters.values()), sharpness=self.model.sharpness)
 
     @property
     def answers(self) -> MomentAnswers:
         """What readers see of the items."""
-        return MomentAnswers(self.parts, self.noise, "gaussian")
+        return MomentAnswers(self.parts, self.noise, "gaussian", self.model.sharpness)
 
     @property
     def over_parts(self) -> "GaussianPool":
@@ -244,6 +247,9 @@ class GaussianPool(Drafted):
         )
         self._simplex = found.simplex
         self.reset(found.kernel, found.noise)
+        free = np.flatnonzero(self.labels < 0)
+        gap = mean_gap(self.parts.take(free[:GAP_ITEMS]).mean) if len(free) else 1.0
+        self.model.sharpness = find_sharpness(leave_one_out(self.model)[0], self.model.labels, gap)
         return found.at_bounds
 
     @all_or_nothing
@@ -267,7 +273,7 @@ class GaussianPool(Drafted):
     def predictive(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
         """The same, and the probabilities of the classes (rows x M)."""
         means, variances = self.moments(rows)
-        return means, variances, class_probabilities("gaussian", means, variances + self.noise)
+        return means, variances, class_probabilities("gaussian", means, variances + self.noise, self.model.sharpness)
 
     def means(self, rows: Rows) -> Floats:
         """Of rows that need not be items, rows x M."""
@@ -313,8 +319,8 @@ class GaussianPool(Drafted):
         return PoolState(some.mean, some.variance, self.noise, items, self.covariance, self.kernel, reference, labelled)
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
-        """Plain arrays of what rows, labels and hyperparameters do not tell: there is nothing more."""
-        return {}
+        """Plain arrays of what rows, labels and hyperparameters do not tell: how sharp probabilities are."""
+        return {} if self.model.sharpness is None else {"sharpness": np.array(self.model.sharpness)}
 
     def _drift(self, item: int) -> float:
         """How far mean and variance of an item are from what the model says of it, relative to their size.

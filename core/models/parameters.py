@@ -17,6 +17,7 @@ class Parameters:
     `model` is the one in use and `compared_at` the number of labels it was chosen on, where that is left open, too.
     `trees` are those of a forest (see core.forest.tree) and `grown_at` the number of labels they were grown on.
     `levels` is the rule for the levels of histograms in use, where the settings leave it open.
+    `sharpness` is that of class probabilities, where it was found.
     `warnings` tell which parameters ended at a bound of their search.
     """
 
@@ -29,6 +30,7 @@ class Parameters:
     grown_at: int = 0
     warnings: tuple[str, ...] = ()
     levels: LevelRule = "auto"
+    sharpness: float | None = None
 
 
 def by_name(kernel: Kernel, noise: float) -> dict[str, float]:

@@ -105,6 +105,13 @@ class ModelInUse(Drafted):
         return twin
 
     @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The first column and the number of columns of each channel of a sum of kernels."""
+        kernel = self.settings.kernel
+        channels = kernel if isinstance(kernel, tuple) else ()
+        return [((channel.columns or (0, 0))[0], channel.width(self.width)) for channel in channels]
+
+    @property
     def parameters(self) -> Parameters:
         """What training found so far."""
         own = {"kernel": self.kernel, "decided_at": self.decided_at, "warnings": self.warnings, "levels": self.levels}

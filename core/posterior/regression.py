@@ -10,7 +10,7 @@ from core.kernels import Kernel
 from core.linalg import Operator
 from core.posterior.base import Posterior
 from core.posterior.choose import POSTERIORS, PosteriorName, choose
-from core.probabilities import probit
+from core.probabilities import class_probabilities
 from core.rows import NO_ROWS, Rows, Size
 
 PosteriorRule = PosteriorName | Literal["auto"]
@@ -44,6 +44,7 @@ class LabelRegression(Drafted):
         self._rule = rule
         self._max_memory = max_memory
         self.pool = pool  # size of the rows that are predicted after each change
+        self.sharpness: float | None = None  # of class probabilities, where tuning has found it
         self._fit()
 
     def draft(self) -> Self:
@@ -121,7 +122,7 @@ class LabelRegression(Drafted):
     def reset(self, kernel: Kernel, noise: float) -> None:
         """Another kernel and noise for the same rows and labels."""
         self.operator = self.operator.with_kernel(kernel)
-        self.noise = noise
+        self.noise, self.sharpness = noise, None
         self._fit()
 
     @all_or_nothing
@@ -137,8 +138,10 @@ class LabelRegression(Drafted):
         return np.asarray(self.noise_factors * self.n_classes * sizes[self.labels] / len(self.labels))
 
     def probabilities(self, query: Rows) -> Floats:
-        """P(target > 0) of each class by mean and variance, normalised over the classes; rows x M."""
-        return probit(self.posterior.means(query), self.posterior.variance(query) + self.noise)
+        """Of the classes, rows x M: softmax of means where their sharpness is known, else P(target > 0), normalised."""
+        means = self.posterior.means(query)
+        variances = self.posterior.variance(query) + self.noise if self.sharpness is None else np.empty(0)
+        return class_probabilities("gaussian", means, variances, self.sharpness)
 
     def _fit(self) -> None:
         self.name = (

@@ -1,6 +1,7 @@
 """Evidence and leave-one-out error, their gradients, and the search for hyperparameters."""
 
 from core.tuning.bound_criterion import BoundCriterion
+from core.tuning.calibration import find_sharpness, mean_gap
 from core.tuning.criteria import Criterion, CriterionName, Evaluation
 from core.tuning.dual_criterion import DualCriterion
 from core.tuning.leave_one_out import leave_one_out
@@ -21,10 +22,12 @@ __all__ = [
     "Tuned",
     "bounds_met",
     "criterion_for",
+    "find_sharpness",
     "free_parameters",
     "gradient_search",
     "in_units",
     "leave_one_out",
+    "mean_gap",
     "simplex_search",
     "starts",
     "tune",

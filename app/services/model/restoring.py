@@ -106,6 +106,7 @@ def parameters_of(stored: dict[str, Any]) -> Parameters:
         None if theta is None else tuple(theta),
         warnings=tuple(stored.get("warnings", ())),
         levels=stored.get("levels", "auto"),
+        sharpness=stored.get("sharpness"),
     )
     if "forest" not in stored:  # a training from before there were any
         return found
@@ -123,6 +124,7 @@ def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> 
         "theta": theta,
         "warnings": list(parameters.warnings),
         "levels": parameters.levels,
+        "sharpness": parameters.sharpness,
         "forest": {
             "model": parameters.model,
             "compared_at": parameters.compared_at,

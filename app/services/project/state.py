@@ -32,6 +32,9 @@ GOOD_RESIDUAL = 1e-6
 RESIDUAL_EVERY = 32  # changes of a model
 
 
+MAX_RBF_ITEMS = 20_000  # a label then takes some tenths of a second
+
+
 @dataclass(frozen=True)
 class StoredEncoder:
     """What is known of the encoder of a project without its state."""
@@ -51,12 +54,17 @@ class StoredEncoder:
         """How many columns each channel has."""
         return [channel.columns for channel in self.channels]
 
-    def model(self, n_classes: int) -> dict[str, Any]:
-        """The model settings that suit its rows; encoders stored before there were such told levels alone."""
+    def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
+        """The model settings that suit its rows; encoders stored before there were such told levels alone.
+
+        RBF kernels compare each item with each label: where there are many items, additive channels do without.
+        """
         if "model" not in self.description:
             return {"levels": self.description["levels"]}
         found = dict(self.description["model"])
         of_two = found.pop("bias_of_two", None)
+        if n_items > MAX_RBF_ITEMS and "kernel" in found:
+            found["kernel"] = [channel for channel in found["kernel"] if channel.get("kernel") != "rbf"]
         return found if of_two is None or n_classes > 2 else found | {"bias": of_two}
 
 
@@ -165,7 +173,9 @@ class Project:
         if self.encoder is None:
             return self.settings.model_parts()
         n_classes = len(self.classes.nodes().classes)
-        return self.settings.model_parts(self.encoder.kind, self.encoder.columns, self.encoder.model(n_classes))
+        return self.settings.model_parts(
+            self.encoder.kind, self.encoder.columns, self.encoder.model(n_classes, len(self.keys))
+        )
 
     def add_key(self, key: str, batch: int, created_at: float) -> int:
         """The number of a new item."""

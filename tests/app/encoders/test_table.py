@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.encoders import fit, restore
+from app.encoders import archive, fit, restore
 from core import GPHIKClassifier
 
 ROWS = [
@@ -13,7 +13,7 @@ ROWS = [
 
 
 def test_numbers_are_complement_coded_and_categories_have_a_column_each():
-    encoder = fit("table", ROWS, {"scale": "range"})
+    encoder = fit("table", ROWS, {"scale": "range", "standardised": False})
     assert encoder.names() == [
         *("age high", "age low", "age missing"),
         *("job = cook", "job = nurse", "job = pilot", "job other", "job missing"),
@@ -23,6 +23,39 @@ def test_numbers_are_complement_coded_and_categories_have_a_column_each():
         np.array([[0.25, 0.75, 0, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0, 0, 1]])
     )
     assert [(channel.name, channel.columns) for channel in encoder.channels] == [("numbers", 3), ("categories", 5)]
+    assert encoder.model() == {}
+
+
+def test_columns_are_standardised_beside_that():
+    encoder = fit("table", ROWS)
+    assert encoder.names()[8:] == [
+        *("age (standardised)", "age (missing)"),
+        *(f"job {what} (standardised)" for what in ("= cook", "= nurse", "= pilot", "other", "missing")),
+    ]
+    cells = [{"age": "40", "job": "cook"}, {"age": "1e3", "job": "king"}, {"age": "?"}, {"age": "60", "job": "pilot"}]
+    rows = encoder.encode(cells).table.toarray()[:, 8:]
+    assert rows == pytest.approx(
+        np.array(
+            [
+                [0, 0, 1, 0, 0, 0, 0],
+                [3, 0, 0, 0, 0, 1, 0],
+                [0, 1, 0, 0, 0, 0, 1],
+                [np.sqrt(2), 0, 0, 0, 1, 0, 0],
+            ]
+        )
+    )
+    assert [(channel.name, channel.columns) for channel in encoder.channels][2:] == [("standardised", 7)]
+    assert encoder.model()["kernel"] == [{"columns": [0, 8]}, {"kernel": "rbf", "columns": [8, 15]}]
+
+
+def test_an_encoder_from_before_there_were_standardised_columns_gives_the_rows_it_gave():
+    old = fit("table", ROWS, {"standardised": False})
+    header, arrays = archive.unpack(old.state())
+    del header["options"]["standardised"]
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("standard")}
+    again = restore(archive.pack(header, arrays))
+    assert (again.encode(ROWS).table != old.encode(ROWS).table).nnz == 0
+    assert again.model() == {}
 
 
 def test_ids_and_what_never_changes_are_left_out():
@@ -41,7 +74,12 @@ def test_quantiles_are_not_moved_by_an_outlier():
 
 def test_rare_values_share_a_column():
     rows = [{"c": value} for value in ["a"] * 5 + ["b"] * 4 + ["c", "d"]]
-    assert fit("table", rows, {"categories": 2}).names() == ["c = a", "c = b", "c other", "c missing"]
+    assert fit("table", rows, {"categories": 2, "standardised": False}).names() == [
+        "c = a",
+        "c = b",
+        "c other",
+        "c missing",
+    ]
 
 
 CELL = st.one_of(st.text(max_size=3), st.floats().map(str), st.sampled_from(["", "?", "a", "b", "1", "-2.5"]))
@@ -56,8 +94,10 @@ def test_every_row_sums_to_one_whatever_the_cells(pool, more, scale):
     except ValueError:
         return
     encoded = encoder.encode(pool + more)
-    assert np.asarray(encoded.table.sum(axis=1)).ravel() == pytest.approx(np.ones(len(pool + more)))
-    assert encoded.table.data.min() > 0.0
+    counted = encoded.table[:, : encoded.table.shape[1] - encoder.channels[-1].columns]
+    assert np.asarray(counted.sum(axis=1)).ravel() == pytest.approx(np.ones(len(pool + more)))
+    assert counted.data.min() > 0.0
+    assert np.abs(encoded.table.data).max() <= 3.0
     assert encoded.table.shape[1] == len(encoder.names())
     again = restore(encoder.state())
     assert again.state() == encoder.state()
@@ -72,6 +112,20 @@ def test_what_is_no_row_is_broken():
     assert steps == [3]
     with pytest.raises(ValueError, match="none of the 1 columns has numbers or categories that differ"):
         fit("table", [{"a": "1"}, {"a": "1"}])
+
+
+def test_an_interaction_of_columns_is_learnt():
+    rng = np.random.default_rng(0)
+    rows = [{"x": f"{x:.3f}", "y": f"{y:.3f}"} for x, y in rng.normal(size=(300, 2))]
+    labels = np.array([float(row["x"]) * float(row["y"]) > 0 for row in rows])
+    scores = []
+    for options in ({}, {"standardised": False}):
+        encoder = fit("table", rows, options)
+        table = encoder.encode(rows).table
+        model = GPHIKClassifier(tune="loo", **encoder.settings()).fit(table[:150], labels[:150])
+        scores.append(model.score(table[150:], labels[150:]))
+    assert scores[0] > 0.9
+    assert scores[1] < 0.7
 
 
 def test_a_rule_of_both_kinds_of_columns_is_learnt():

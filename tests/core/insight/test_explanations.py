@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from core import OnlineLearner, Settings
+from core import Channel, OnlineLearner, Settings
 from tests.core.data import continuous, size, word_counts
 from tests.reference.dense import hik
 
@@ -18,6 +18,9 @@ ADDITIVE = [
     {"kernel": "linear"},
     {"kernel": "linear", "groups": [0, 0, 0, 1, 1, 2, 2, 2], "weights": [1.0, 3.0, 0.5]},
     {"levels": 5},
+    {"normalise": True, "bias": 0.3},
+    {"kernel": (Channel(columns=(0, 5), normalise=True), Channel("linear", columns=(3, 8)), Channel("rbf"))},
+    {"kernel": (Channel(columns=(2, 8)), Channel("rbf", columns=(0, 2))), "likelihood": "softmax"},
 ]
 
 

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from core import GPHIKClassifier, OnlineLearner, Settings
+from core.tuning import find_sharpness, mean_gap
+from tests.core.data import size, word_counts
+
+
+def drawn(n, sharpness, seed=0):
+    """Means of three classes, and labels that are drawn by their softmax."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(n, 3)) / 3.0
+    return means, np.array([rng.choice(3, p=p) for p in softmax(sharpness * means, axis=1)])
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 3.0, 20.0])
+def test_the_sharpness_that_labels_were_drawn_with_is_found(sharpness):
+    means, labels = drawn(4000, sharpness)
+    assert find_sharpness(means, labels, mean_gap(means)) == pytest.approx(sharpness, rel=0.2)
+
+
+def test_few_labels_hardly_move_it():
+    means, labels = drawn(4, 3.0)
+    gap = mean_gap(means)
+    assert np.log(find_sharpness(means, means.argmax(axis=1), gap) * gap / 5.0) == pytest.approx(0.0, abs=1.0)
+    assert find_sharpness(means[:0], labels[:0], 0.5) == pytest.approx(10.0, rel=1e-3)
+
+
+def test_gaps_are_between_the_best_two():
+    assert mean_gap(np.array([[0.5, -0.5, 0.2], [0.1, 0.4, 0.0]])) == pytest.approx(0.3)
+    assert mean_gap(np.array([[0.5], [0.1]])) == 1.0
+
+
+@pytest.mark.jit
+def test_stated_and_true_errors_agree_after_tuning():
+    x, y = word_counts(size(1500, 200), 12, 4, seed=3)
+    model = GPHIKClassifier(tune="loo").fit(x[:300], y[:300])
+    stated, true = 1.0 - model.predict_proba(x[300:]).max(axis=1).mean(), 1.0 - model.score(x[300:], y[300:])
+    assert stated == pytest.approx(true, abs=0.05)
+    untuned = model._model
+    untuned.sharpness = None
+    assert abs(1.0 - model.predict_proba(x[300:]).max(axis=1).mean() - true) > abs(stated - true)
+
+
+def test_a_learner_keeps_it_in_parameters_and_in_its_state():
+    x, y = word_counts(60, 8, 3)
+    learner = OnlineLearner(Settings(), ["a", "b", "c"])
+    learner.add_items(x)
+    learner.label_many({i: "abc"[y[i]] for i in range(30)})
+    assert learner.labelling().parameters.sharpness is None
+    learner.tune()
+    found = learner.labelling().parameters.sharpness
+    assert found is not None
+    again = OnlineLearner.restore(Settings(), learner.state())
+    assert again.labelling().parameters.sharpness == found
+    assert np.allclose(again.publish().probabilities, learner.publish().probabilities, atol=1e-9)
+    built = OnlineLearner.build(Settings(), x, learner.labelling())
+    assert np.allclose(built.publish().probabilities, learner.publish().probabilities, atol=1e-8)
+    _, _, outside = learner.predictive(x)
+    assert np.allclose(outside, learner.publish().probabilities, atol=1e-8)
