@@ -124,7 +124,7 @@ def test_trees_that_are_none(site, classes, message):
 
 
 def test_a_tree_needs_softmax(site):
-    needs = "a tree of classes needs the setting likelihood: softmax"
+    needs = "a tree of classes needs softmax: set likelihood to softmax first"
     answer = site.call("POST", "/v1/projects", 422, json={"name": "p", "classes": TREE})
     assert answer["detail"] == needs
     project = site.project(["bird"])

@@ -97,7 +97,7 @@ def test_tasks_that_meet_in_a_tree(service, meeting):
         (lambda r: ChangeClass(r.project, "bird", None, "bird", move=True), "cannot be a kind of itself"),
         (lambda r: ChangeClass(r.project, "bird", None, "mammal", move=True), "there is no class 'mammal'"),
         (lambda r: MergeClass(r.project, "bird", "robin"), "which is a kind of it"),
-        (lambda r: catalogue.ChangeProject(r.project, None, {"likelihood": "gaussian"}, None), "needs the setting"),
+        (lambda r: catalogue.ChangeProject(r.project, None, {"likelihood": "gaussian"}, None), "needs softmax"),
     ],
 )
 def test_what_is_no_tree_is_refused(service, task, message):
