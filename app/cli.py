@@ -9,7 +9,7 @@ from app.commands.serve import migrate_command, serve
 from app.commands.simulate import simulate
 
 app = typer.Typer(
-    help="AskNext: which item to ask about next, learnt from each label at once.",
+    help="AskNext chooses which item to label next, and learns from each label at once.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )

@@ -362,7 +362,12 @@ class _Methods:
             if now.state == "done":
                 return now
             if now.state in ("failed", "cancelled"):
-                raise AskNextError(0, f"The job {job} is {now.state}", now.message or "", job)
+                raise AskNextError(
+                    0,
+                    f"Job {job} has {'failed' if now.state == 'failed' else 'been cancelled'}",
+                    now.message or "",
+                    job,
+                )
             yield pause
             pause = min(1.0, 1.3 * pause)
 

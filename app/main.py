@@ -50,7 +50,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
 
     app = FastAPI(
         title="AskNext",
-        summary="Which item to ask about next, learnt from each label at once",
+        summary="Chooses which item to label next, and learns from each label at once",
         version="1",
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,  # clients that are generated have our names

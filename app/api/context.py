@@ -183,7 +183,7 @@ def _guard_of(dependencies: Sequence[Any]) -> Guard:
 async def _caller(request: Request) -> Caller:
     service, credentials = service_of(request), await bearer(request)
     if credentials is None:
-        raise Unauthorised("send a key: Authorization: Bearer KEY")
+        raise Unauthorised("a key is needed: send the header Authorization: Bearer KEY")
     address = request.client.host if request.client else "?"
     principal = service.access.remembered(credentials.credentials)
     if principal is None:

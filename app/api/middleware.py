@@ -85,7 +85,7 @@ class Around:
 def _check_address(scope: Scope) -> None:
     """PostgreSQL takes no NUL, and nothing has a name with one."""
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
-        raise Invalid("an address must not hold NUL")
+        raise Invalid("an address must not contain NUL characters")
 
 
 def _with_headers(message: Message, own_id: str, path: str) -> Any:

@@ -30,7 +30,7 @@ class Slots:
         )
         if not free and not scope["path"].startswith("/health"):
             self._note_refused()
-            raise Unavailable("too many requests at once", retry_after=1)
+            raise Unavailable("too many requests at once: try again in a moment", retry_after=1)
         self.open += 1
         self._taken.update(shares.keys())
         try:

@@ -30,7 +30,7 @@ def evaluate(
     names = [name.strip() for name in likelihoods.split(",")]
     unknown = [name for name in names if name not in LIKELIHOODS]
     if unknown:
-        raise typer.BadParameter(f"no likelihood {unknown}; there are {', '.join(LIKELIHOODS)}")
+        raise typer.BadParameter(f"unknown likelihood {unknown}; choose from {', '.join(LIKELIHOODS)}")
     check_folder(plot)
     from app.commands import probabilities  # seconds, which --help need not wait for
     from app.commands.labelled_files import load

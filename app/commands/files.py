@@ -29,7 +29,9 @@ def import_file(
     url: Address = Local,
     key: Key = "",
     form: Annotated[Format | None, typer.Option("--format", help="of the file (default: by its suffix)")] = None,
-    labels: Annotated[bool, typer.Option("--labels", help="labels in the file count, as yours")] = False,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="use the labels in the file, recorded under your name")
+    ] = False,
     index_base: Annotated[int, typer.Option(min=0, max=1, help="the first index in svmlight files")] = 1,
 ) -> None:
     """Upload a file of items, and wait until they are in the model."""
@@ -57,7 +59,7 @@ def import_file(
         for entry in result["broken"]:
             typer.echo(f"{entry['name']}: {entry['reason']}", err=True)
         if result["broken_count"]:
-            typer.echo(f"{result['broken_count']} could not be read", err=True)
+            typer.echo(f"{result['broken_count']} left out", err=True)
 
 
 def export_labels(
@@ -66,9 +68,9 @@ def export_labels(
     key: Key = "",
     form: Annotated[Literal["jsonl", "csv"], typer.Option("--format", help="of the output")] = "jsonl",
     history: Annotated[
-        bool, typer.Option("--history", help="everything that was said, not only what holds now")
+        bool, typer.Option("--history", help="every event, not only the labels as they are now")
     ] = False,
-    data: Annotated[bool, typer.Option("--data", help="with the items' data, to train elsewhere")] = False,
+    data: Annotated[bool, typer.Option("--data", help="with the data of the items, to train elsewhere")] = False,
     output: Annotated[Path | None, typer.Option(help="file to write (default: standard output)")] = None,
 ) -> None:
     """Download all labels."""

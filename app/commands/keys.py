@@ -25,7 +25,7 @@ def access_to(database: str | None, data_dir: object) -> Iterator[Access]:
     """The keys of a database, which a running service may be using."""
     settings = settings_with(database=database, data_dir=data_dir)
     if settings.database is None and not (settings.data_dir / "asknext.db").exists():
-        raise fatal(f"there is no database in {settings.data_dir}: start the service once, or name another --data-dir")
+        raise fatal(f"there is no database in {settings.data_dir}: start the service once, or give another --data-dir")
     try:
         opened = Database(settings.database_url, checkpoints=False)
     except (DatabaseUnavailable, SQLAlchemyError, ValueError) as error:
@@ -43,12 +43,14 @@ def access_to(database: str | None, data_dir: object) -> Iterator[Access]:
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="whose key it is")],
-    role: Annotated[Literal["admin", "annotator", "reader"], typer.Option(help="what it is good for")] = "annotator",
-    project: Annotated[str | None, typer.Option(help="id of the one project it is good for (default: all)")] = None,
+    role: Annotated[Literal["admin", "annotator", "reader"], typer.Option(help="what its owner may do")] = "annotator",
+    project: Annotated[
+        str | None, typer.Option(help="id of the only project it gives access to (default: all)")
+    ] = None,
     database: Url = None,
     data_dir: Folder = None,
 ) -> None:
-    """Make a key and print it, this once."""
+    """Create a key and print it. It is not shown again."""
     with access_to(database, data_dir) as access:
         typer.echo(access.create(name, role, project)["key"])
 
@@ -74,7 +76,7 @@ def revoke(
     database: Url = None,
     data_dir: Folder = None,
 ) -> None:
-    """Make a key useless; a running service notices within two seconds."""
+    """Revoke a key; a running service notices within two seconds."""
     with access_to(database, data_dir) as access:
         access.revoke(key_id)
     typer.echo("revoked")

@@ -23,11 +23,13 @@ def connect(
     url: Annotated[str, typer.Option("--url", help="where Label Studio is: http://host:8080")],
     token: Annotated[
         str,
-        typer.Option("--token", envvar="LABEL_STUDIO_TOKEN", help="of somebody there: personal access token or legacy"),
+        typer.Option(
+            "--token", envvar="LABEL_STUDIO_TOKEN", help="a personal access token or legacy token of Label Studio"
+        ),
     ],
-    project: Annotated[int, typer.Option("--project", min=0, help="number of the project there")],
+    project: Annotated[int, typer.Option("--project", min=0, help="number of the Label Studio project")],
     asknext_project: Annotated[
-        str | None, typer.Option(help="id of AskNext's project (default: the one of the last time, or a new one)")
+        str | None, typer.Option(help="id of the AskNext project (default: the one used last, or a new one)")
     ] = None,
     asknext_url: AskNext = Local,
     callback_url: Annotated[
@@ -51,5 +53,5 @@ def connect(
     except Problem as problem:
         raise fatal(problem.detail) from problem
     typer.echo("\n".join(f"- {note}" for note in NOTES))
-    typer.echo(f"Label: {address}/projects/{project}/data")
-    typer.echo(f"Look:  {asknext_url}/#project={made}&view=look")
+    typer.echo(f"Label:    {address}/projects/{project}/data")
+    typer.echo(f"Insights: {asknext_url}/#project={made}&view=look")

@@ -26,4 +26,4 @@ def save(figure: Any, path: Path) -> None:
 def check_folder(path: Path | None) -> None:
     """Before hours of work: a BadParameter if there is no folder for the picture."""
     if path is not None and not path.resolve().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder for {path}")
+        raise typer.BadParameter(f"the folder of {path} does not exist")

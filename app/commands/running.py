@@ -40,11 +40,11 @@ def run(settings: ServiceSettings) -> None:
     if settings.demo:
         make_demo(service)
     if key is not None and settings.admin_key is None:
-        say.print(f"\n  The administrator's key, shown this once: [bold]{key}[/]")
+        say.print(f"\n  The administrator's key, which is not shown again: [bold]{key}[/]")
         say.print(f"  Open {address}/#key={key}\n")
     else:
         say.print(f"\n  Listening on {address}")
-        say.print("  Keys are shown once, when they are made; asknext keys create makes another.\n")
+        say.print("  A key is shown only once, when it is created; asknext keys create makes another.\n")
     app = create_app(settings, service)
     config = server_config(app, settings)
     _raise_file_limit()

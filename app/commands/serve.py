@@ -16,7 +16,7 @@ def serve(
     port: Port = None,
     database: Url = None,
     data_dir: Folder = None,
-    demo: Annotated[bool, typer.Option("--demo", help="make a small project to try, if there is none")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="create a small project to try, if there is none")] = False,
 ) -> None:
     """Run the web service until Ctrl-C."""
     settings = settings_with(host=host, port=port, database=database, data_dir=data_dir, demo=demo or None)

@@ -22,11 +22,11 @@ def simulate(
     target: Annotated[float, typer.Option(help="accuracy for the column of labels needed")] = 0.9,
     plot: Annotated[Path | None, typer.Option(help="write the learning curves to this picture")] = None,
 ) -> None:
-    """Play a labelled file as if a person answered, and compare query strategies."""
+    """Compare query strategies on a labelled file, as if a person answered."""
     names = [name.strip() for name in strategies.split(",")]
     unknown = [name for name in names if name not in STRATEGIES]
     if unknown:
-        raise typer.BadParameter(f"no strategy {unknown}; there are {', '.join(STRATEGIES)}")
+        raise typer.BadParameter(f"unknown strategy {unknown}; choose from {', '.join(STRATEGIES)}")
     check_folder(plot)
     from app.commands import curves  # seconds, which --help need not wait for
     from app.commands.labelled_files import load

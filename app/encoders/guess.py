@@ -19,6 +19,7 @@ TEXT_NAMES = (
 )
 VECTOR_NAMES = ("features", "vector", "embedding", "embeddings")
 SET_NAMES = ("set", "vectors", "points")
+WORDS = {"text": "texts", "image": "pictures", "table": "a table", "vectors": "vectors", "sets": "sets of vectors"}
 TEXT_WORDS = 5.0  # words an unnamed column of texts has on average
 MAX_STRAY_SHARE = 0.05  # of the files may be outside of the folders of their classes
 VECTOR_COLUMNS = 16  # columns of numbers from which on they are one vector
@@ -52,7 +53,7 @@ class Guess:
             columns = (column,) if column in columns else self.columns if self.kind == "text" else columns[:1]
         if (kind, columns) == (self.kind, self.columns):
             return self
-        why = f"the texts are in {columns[0]!r}" if kind == "text" else f"it is to be read as {kind}"
+        why = f"the texts are in {columns[0]!r}" if kind == "text" else f"read as {WORDS[kind]}, as you chose"
         return replace(self, kind=kind, columns=columns, why=why)
 
 

@@ -83,7 +83,9 @@ class Link:
     def set_up(self, label_config: str, remote_project: int | None) -> str:
         """Check a label config and keep it; the version of the model."""
         if not self.is_ours(remote_project):
-            raise Conflict(f"this address is for project {self._worker.remote_project} of Label Studio: make another")
+            raise Conflict(
+                f"this address is for project {self._worker.remote_project} of Label Studio: create another link"
+            )
         if self._worker.remote_project is None and remote_project is not None:
             self._mirror.change_link(remote_project=remote_project)
             self._worker.remote_project = remote_project
@@ -164,7 +166,7 @@ class Link:
         missing = [name for name in config.classes if name not in known]
         if missing and known and not project.settings.open_classes:
             raise Invalid(
-                f"{len(missing)} of the choices are no classes of the AskNext project, whose classes are "
+                f"{len(missing)} of the choices are not classes of the AskNext project, whose classes are "
                 f"{', '.join(project.classes.active()[:20])}: add them there, or set open_classes"
             )
         rule = project.encoder.kind if project.encoder is not None else project.settings.encoder

@@ -38,7 +38,9 @@ class LabelStudio:
         link = self._links.get(project_id)
         if link is None or not link.opens_with(digest_of(secret)):
             self._service.access.note_guess(address)
-            raise Unauthorised("this address is not one that AskNext made, or a newer one has replaced it")
+            raise Unauthorised(
+                "AskNext does not know this address: a newer one may have replaced it. Create a link again"
+            )
         return link
 
     def of_project(self, project_id: str) -> Link:

@@ -64,7 +64,7 @@ class Access:
         found = self.remembered(secret) or self._look_up(digest)
         if found is None:
             self.note_guess(address)
-            raise Unauthorised("the key is not known or was revoked")
+            raise Unauthorised("this key is unknown or was revoked: ask for a new one")
         return found
 
     def remembered(self, secret: str) -> Principal | None:
@@ -114,7 +114,7 @@ class Access:
         with self._database.read() as connection:
             known = keys.by_digest(connection, digest_of(secret), revoked=True) if secret is not None else None
             if known is not None and known.revoked_at is not None:
-                raise Forbidden("ASKNEXT_ADMIN_KEY is a key that was revoked: set another one")
+                raise Forbidden("the key in ASKNEXT_ADMIN_KEY was revoked: set another one")
             if known is not None:
                 return None
             if secret is None and keys.count_admins(connection):
@@ -152,7 +152,7 @@ class Access:
             times: deque[float] = self._bad.get(network_of(address), deque())
             left = times[0] + 60.0 - time.monotonic() if len(times) == BAD_PER_MINUTE else 0.0
         if left > 0:
-            raise TooMany("too many wrong keys from this address", retry_after=ceil(left))
+            raise TooMany("too many wrong keys from this address: try again in a minute", retry_after=ceil(left))
 
 
 def _trim(known: OrderedDict[Any, Any]) -> None:

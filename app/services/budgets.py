@@ -39,18 +39,22 @@ class Budgets:
         app.services.problems.Invalid: items may have 10 columns, not 11 (ASKNEXT_MAX_COLUMNS)
         """
         if columns > self.columns:
-            raise Invalid(f"items may have {self.columns} columns, not {columns} (ASKNEXT_MAX_COLUMNS)")
+            raise Invalid(
+                f"items may have at most {self.columns} columns, not {columns}; ASKNEXT_MAX_COLUMNS raises the limit"
+            )
 
     def check_items(self, items: int) -> None:
         """Refuse more items than a project may have."""
         if items > self.items:
-            raise Invalid(f"a project may have {self.items} items, not {items} (ASKNEXT_MAX_ITEMS)")
+            raise Invalid(
+                f"a project may have at most {self.items} items, not {items}; ASKNEXT_MAX_ITEMS raises the limit"
+            )
 
     def check_expanded(self, expanded: int, packed: int) -> None:
         """Refuse a small file that expands to a lot; what was not compressed is never refused."""
         most = max(self.expanded, self.ratio * packed)
         if expanded > most:
             raise Invalid(
-                f"a file of {packed} bytes may expand to {most}, not {expanded}; save it without compression "
-                "(ASKNEXT_MAX_EXPANDED, ASKNEXT_MAX_RATIO)"
+                f"a file of {packed} bytes may unpack to at most {most} bytes, not {expanded}: save it without "
+                "compression (ASKNEXT_MAX_EXPANDED, ASKNEXT_MAX_RATIO)"
             )

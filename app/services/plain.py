@@ -9,7 +9,7 @@ def check_plain(value: Any) -> Any:
     while stack:
         part = stack.pop()
         if isinstance(part, str) and "\0" in part:
-            raise ValueError("texts must not hold NUL")
+            raise ValueError("texts must not contain NUL characters")
         if isinstance(part, float) and part - part != 0.0:
             raise ValueError("numbers must be finite")
         if isinstance(part, dict):

@@ -21,7 +21,7 @@ export function adviceList(advice) {
         one.stop ? "li.enough" : "li",
         h("div.advice-head", h("span", capital(one.name)), h("strong", one.value === null ? "–" : percent(one.value))),
         one.low !== null && one.high !== null && range(one),
-        h("p.fine", capital(one.reason)),
+        h("p.fine", capital(one.reason).replaceAll(" %", "\u00a0%")),
       ),
     ),
   );

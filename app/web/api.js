@@ -27,7 +27,7 @@ export class Problem extends Error {
   }
 }
 
-const unreachable = () => new Problem(0, "The service cannot be reached.");
+const unreachable = () => new Problem(0, "The service cannot be reached. Check your connection.");
 const authorization = () => ({ Authorization: `Bearer ${session.key}` });
 
 /** The path of a project, or of something in it: projectPath(id, "items", key). */

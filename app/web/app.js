@@ -90,9 +90,9 @@ function lost(problem, id) {
   if (isGone || page.project?.id !== id) page.project = null;
   const told = `${location.hash} ${problem.message}`;
   if (told !== lostFor) {
-    const title = isGone ? "There is no such project" : problem.passes ? "Not now" : "This cannot be opened";
+    const title = isGone ? "Project not found" : problem.passes ? "Not available right now" : "This cannot be opened";
     const text = isGone
-      ? "It was deleted, or your key is not good for it."
+      ? "It was deleted, or your key does not give access to it."
       : `${problem.message}${problem.passes ? " This page tries again by itself." : ""}`;
     const retry = h(isGone ? "button" : "button.primary", { onclick: route }, "Try now");
     const home = location.hash && h(isGone ? "a.button.primary" : "a.button", { href: "#" }, "All projects");

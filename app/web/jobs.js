@@ -31,7 +31,7 @@ export async function watch(project, job, progress, signal) {
     });
     if (found) progress.show(found.total ? found.done / found.total : null, wordsOf(found));
     if (found && ENDED.includes(found.state)) {
-      if (found.state !== "done") throw new Error(capital(found.message ?? `The work was ${found.state}.`));
+      if (found.state !== "done") throw new Error(capital(found.message ?? `The job has ${found.state === "failed" ? "failed" : "been cancelled"}.`));
       return found;
     }
     await new Promise((resolve) => setTimeout(resolve, OFTEN));

@@ -100,8 +100,8 @@ def test_what_cannot_be_evaluated(tmp_path):
     for arguments, message in (
         (["negative.npz", "--kernel", "hik"], "not histograms"),
         (["single.npz", "--likelihoods", "logistic"], "2 classes"),
-        (["negative.npz", "--likelihoods", "best"], "no likelihood"),
-        (["negative.npz", "--plot", tmp_path / "no" / "where.png"], "no folder"),
+        (["negative.npz", "--likelihoods", "best"], "unknown likelihood"),
+        (["negative.npz", "--plot", tmp_path / "no" / "where.png"], "does not exist"),
         (["missing.npz"], "No such file"),
     ):
         result = run("evaluate", tmp_path / arguments[0], *arguments[1:])
@@ -139,10 +139,10 @@ def test_bad_arrays_and_strategies(tmp_path):
         np.savez(tmp_path / "bad.npz", X=x, y=y)
         assert run("simulate", tmp_path / "bad.npz").exit_code == 2
     np.savez(tmp_path / "whole.npz", X=X, y=Y)
-    assert "no folder" in run("simulate", tmp_path / "whole.npz", "--plot", tmp_path / "no" / "where.png").output
+    assert "does not exist" in run("simulate", tmp_path / "whole.npz", "--plot", tmp_path / "no" / "where.png").output
     result = run("simulate", tmp_path / "whole.npz", "--strategies", "best")
     assert result.exit_code == 2
-    assert "no strategy" in result.output
+    assert "unknown strategy" in result.output
 
 
 def test_help_does_not_wait_for_what_it_does_not_need():

@@ -99,7 +99,7 @@ def test_import_and_export(address, client, project, tmp_path):
     assert [line.split(",")[2] for line in history[1:]] == ["label", "label", "relabel"]
     with_data = [json.loads(line) for line in done("export", *there, "--data", "--key", ADMIN).splitlines()]
     assert [line["data"]["text"] for line in with_data] == ["=1+1", "two"]
-    assert "ask for history or for data" in failed("export", *there, "--data", "--history", "--key", ADMIN)
+    assert "history and data cannot be combined" in failed("export", *there, "--data", "--history", "--key", ADMIN)
     output = tmp_path / "labels.jsonl"
     assert done("export", *there, "--key", ADMIN, "--output", output) == ""
     assert [json.loads(line) for line in output.read_text().splitlines()] == lines
@@ -124,7 +124,7 @@ def test_a_folder_of_texts(address, client, tmp_path):
     told = run("import", tmp_path, *there)
     assert told.exit_code == 0, told.output
     assert "10 added, 0 unchanged, 0 labelled\ntext: the archive holds 11 texts" in told.stdout
-    assert "odd.txt: not UTF-8 text\n1 could not be read" in told.stderr
+    assert "odd.txt: not UTF-8 text\n1 left out" in told.stderr
     assert client.project(project).encoder["kind"] == "text"
     assert client.add_items(project, ["new"], ["team ball"]).added == 1
     client.add_class(project, "sport")
@@ -150,7 +150,7 @@ def test_a_service_that_cannot_be_used(address, nobody, project, tmp_path, comma
     assert f"{nobody} does not answer" in failed(*command, "--project", project, "--url", nobody, "--key", ADMIN)
     there = ["--url", address]
     assert "set ASKNEXT_KEY" in failed(*command, *there, "--project", project)
-    assert "the key is not known" in failed(*command, *there, "--project", project, "--key", "wrong")
+    assert "this key is unknown" in failed(*command, *there, "--project", project, "--key", "wrong")
     assert "no such project" in failed(*command, *there, "--project", "none", "--key", ADMIN)
     assert "protocol" in failed(*command, "--url", "localhost", "--project", project, "--key", ADMIN)
 

@@ -27,7 +27,7 @@ def wood(site):
     project = site.project(**FOREST)
     project.add(X)
     project.label(labels(0, 15))
-    assert project.get("/model")["model"] == "forest: one leaf until a training on more than 20 labels"
+    assert project.get("/model")["model"] == "forest: one leaf until it is trained on more than 20 labels"
     project.label(labels(15, 80))
     train(project)
     return project
@@ -38,7 +38,7 @@ def test_what_is_told_of_it(wood):
     assert (model["model"], model["solver"], model["degraded"]) == ("forest", "forest", None)
     assert wood.get("/card")["model"] == {
         "name": "forest",
-        "why": "it is the one that the settings of the project name",
+        "why": "it is chosen in the settings of the project",
     }
     why = wood.get("/why/k100")
     assert (why["label"], why["parts"]) == (wood.post("/predict", {"keys": ["k100"]})["predictions"][0]["label"], [])
@@ -78,7 +78,7 @@ def test_auto_compares_and_says_why(site):
     project.add(X)
     project.label(labels(0, 30))
     assert "model_choice" not in train(project)
-    assert project.get("/model")["model"] == "gp: a forest is compared with it from 40 labels on"
+    assert project.get("/model")["model"] == "gp: it is compared with a forest from 40 labels on"
     project.label(labels(30, 120))
     told = train(project)["model_choice"]
     assert told.startswith("forest: squared error of held-out labels 0.")

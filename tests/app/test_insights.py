@@ -205,7 +205,9 @@ def test_events_of_merged_classes_go_by_the_name_they_have_now(taught):
     assert taught.get("/insights")["classes"]["bee"]["labelled"] == n
 
 
-@pytest.mark.parametrize(("kernel", "why"), [("hik", "the settings of the project name"), (None, "not been compared")])
+@pytest.mark.parametrize(
+    ("kernel", "why"), [("hik", "chosen in the settings of the project"), (None, "not been compared")]
+)
 def test_the_card_tells_why_this_kernel(site, kernel, why):
     project = site.project(NAMES, kernel=kernel)
     project.add(X)

@@ -115,7 +115,7 @@ def test_an_unknown_label_is_told_in_a_sentence(site):
     project = site.project(classes=[f"c{i}" for i in range(22)])
     project.add(X)
     told = project.label({"k0": "d"}, 422)["detail"]
-    assert told == "entry 0: the label is not a class of this project; there are: c0, c1, c2 and 19 more"
+    assert told == "entry 0: this label is not a class of the project; its classes are: c0, c1, c2 and 19 more"
 
 
 def test_an_item_tells_whoever_reads_it_their_own_answer(project):

@@ -115,7 +115,7 @@ def test_a_tree_grows_moves_and_is_merged(site):
         ([{"name": "a", "parent": "b"}, {"name": "b", "parent": "a"}], "cannot be a kind of itself"),
         (["0", *({"name": str(i), "parent": str(i - 1)} for i in range(1, 20))], "may have 16 levels"),
         (["a", {"name": "a", "parent": None}], "different names"),
-        (["a", {"name": "b", "kind": "a"}], "not known"),
+        (["a", {"name": "b", "kind": "a"}], "unknown name"),
     ],
 )
 def test_trees_that_are_none(site, classes, message):
@@ -124,7 +124,7 @@ def test_trees_that_are_none(site, classes, message):
 
 
 def test_a_tree_needs_softmax(site):
-    needs = "a tree of classes needs the setting likelihood: softmax"
+    needs = "a tree of classes needs softmax: set likelihood to softmax first"
     answer = site.call("POST", "/v1/projects", 422, json={"name": "p", "classes": TREE})
     assert answer["detail"] == needs
     project = site.project(["bird"])

@@ -79,7 +79,7 @@ async def import_items(
     request: Request,
     format: Annotated[Format, Query(description="of the file in the body")] = "auto",  # noqa: A002
     index_base: Annotated[int, Query(ge=0, le=1, description="the first index in svmlight files")] = 1,
-    labels: Annotated[bool, Query(description="whether labels in the file count, as yours")] = False,
+    labels: Annotated[bool, Query(description="use the labels in the file, recorded under your name")] = False,
 ) -> Any:
     """Upload a file as the body; it is read in the background.
 
@@ -139,7 +139,7 @@ async def _store(request: Request, path: Path) -> None:
                 await asyncio.to_thread(file.write, chunk)
             await asyncio.to_thread(_sync, file)
     except OSError as error:
-        raise Unavailable("the file could not be stored: there may be no room", retry_after=60) from error
+        raise Unavailable("the file could not be stored: is the disk of the service full?", retry_after=60) from error
 
 
 def _sync(file: BinaryIO) -> None:
@@ -167,5 +167,5 @@ def width_of(rows: list[Features]) -> int | None:
     """Columns of dense rows, which must be as many in each."""
     widths = {len(row) for row in rows if not isinstance(row, SparseFeatures)}
     if len(widths) > 1:
-        raise Invalid(f"rows have between {min(widths)} and {max(widths)} columns: they must have as many each")
+        raise Invalid(f"all rows must have the same number of columns; these have from {min(widths)} to {max(widths)}")
     return widths.pop() if widths else None

@@ -59,12 +59,12 @@ async def label_items(
 async def export_labels(
     at: Reader,
     format: Annotated[Literal["jsonl", "csv"], Query()] = "jsonl",  # noqa: A002
-    history: Annotated[bool, Query(description="every event instead of the labels of today")] = False,
+    history: Annotated[bool, Query(description="every event, instead of the labels as they are now")] = False,
     data: Annotated[bool, Query(description="with the data of the items; not with history")] = False,
 ) -> StreamingResponse:
     """All labels, as a stream."""
     if history and data:
-        raise Invalid("the data of items comes with the labels of today: ask for history or for data")
+        raise Invalid("history and data cannot be combined: ask for one of them")
     lines = await at.in_thread(export, at.service.database, at.project.id, format, history=history, data=data)
     return StreamingResponse(lines, media_type=MEDIA[format])
 
@@ -122,6 +122,6 @@ def _idempotency(key: str, at: AtProject, content: Any) -> Idempotency:
     try:
         check_plain(key)
     except ValueError as error:
-        raise Invalid("the idempotency key must not hold NUL") from error
+        raise Invalid("the idempotency key must not contain NUL characters") from error
     # Everybody's keys are their own.
     return Idempotency(f"{at.principal.key_id}/{key}", hashlib.sha256(to_json([at.principal.key_id, content])).digest())

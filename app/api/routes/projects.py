@@ -95,7 +95,7 @@ async def merge_class(at: Admin, name: str, body: MergeInto) -> Any:
 def number_of(cursor: str) -> int | None:
     """The number that a cursor of a numbered list stands for; None at its beginning."""
     if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
-        raise Invalid("cursor must be the next of a page")
+        raise Invalid("cursor must be the value of next in an earlier answer")
     return int(cursor) if cursor else None
 
 
@@ -109,5 +109,5 @@ def _revision(if_match: str | None) -> int | None:
         return None
     text = if_match.removeprefix("W/").strip('"')
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise Invalid("If-Match must be an ETag of this project")
+        raise Invalid("If-Match must be the ETag of this project")
     return int(text)

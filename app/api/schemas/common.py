@@ -71,4 +71,4 @@ class ProblemAnswer(BaseModel):
     title: str
     status: int
     detail: str
-    id: str = Field(description="of the request; the log of the service has it, too")
+    id: str = Field(description="of the request; it is also in the log of the service")

@@ -15,10 +15,12 @@ class CurvePoint(BaseModel):
     """How good the model was on items drawn at random, when so many labels had been given."""
 
     labels: int
-    accuracy: float = Field(description="share of the judged items that the model predicted")
-    low: float = Field(description="with 95 % confidence it is not below")
+    accuracy: float = Field(description="share of these items that the model predicted right")
+    low: float = Field(description="lower bound, with 95 % confidence")
     high: float
-    judged: int = Field(description="the last items drawn at random that this looks back on, at most 50")
+    judged: int = Field(
+        description="the number of items that this is measured on: the last ones drawn at random, at most 50"
+    )
 
 
 class ClassCounts(BaseModel):
@@ -119,7 +121,7 @@ class Figures(BaseModel):
     accuracy: CurvePoint | None = Field(description="on items drawn at random, today")
     advice: list[Advice]
     confusion: dict[str, dict[str, int]] = Field(
-        description="for each class, how many of its labels the other labels take for which class"
+        description="confusion matrix: for each label the classes that the other labels predict, with counts"
     )
 
 

@@ -16,7 +16,7 @@ class NewKey(Body):
     name: Name
     role: Literal["admin", "annotator", "reader"]
     project: Annotated[str, Field(max_length=64), AfterValidator(check_plain)] | None = Field(
-        None, description="good for this project alone"
+        None, description="the only project that the key gives access to; null for all"
     )
 
 

@@ -27,10 +27,10 @@ class NewLink(Body):
     )
 
     address: Annotated[Text, Field(min_length=1, max_length=500)] | None = Field(
-        None, description="where Label Studio is: scheme, host and port; nothing else is ever asked for anything"
+        None, description="where Label Studio is: scheme, host and port; AskNext sends requests to no other address"
     )
     token: Annotated[Text, Field(min_length=1, max_length=2000)] | None = Field(
-        None, description="a personal access token or a legacy token of somebody there; it is never shown again"
+        None, description="a personal access token or a legacy token of Label Studio; it is never shown again"
     )
     remote_project: Annotated[int, Field(ge=0, lt=2**63)] | None = Field(
         None, description="the number of the project there; by default the one that calls first"
@@ -56,14 +56,14 @@ class LinkAnswer(BaseModel):
     pushed_version: str | None = Field(description="the version of the model that chooses the next task there")
     pushed_at: Time | None
     synced_at: Time | None
-    problem: str | None = Field(description="what went wrong last, until it goes well")
+    problem: str | None = Field(description="the last problem, until it is solved")
     tasks: int
-    waiting_tasks: int = Field(description="that are no items yet")
+    waiting_tasks: int = Field(description="that have not become items yet")
     broken_tasks: int = Field(description="that could not be read")
     broken: list[BrokenTask] = Field(description="some of them")
     annotations: int
-    waiting_annotations: int = Field(description="that are no labels yet")
-    refused_annotations: int = Field(description="whose choice is no class of this project")
+    waiting_annotations: int = Field(description="that have not become labels yet")
+    refused_annotations: int = Field(description="whose choice is not a class of this project")
     created_at: Time
 
 

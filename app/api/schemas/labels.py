@@ -24,13 +24,15 @@ class Ask(Body):
     count: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     strategy: Strategy | None = None
     explore: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="share of items drawn at random")
-    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(None, description="for ties and draws")
-    resume: bool = Field(False, description="first of all the items that you hold already")
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(
+        None, description="decides between equal scores and draws at random"
+    )
+    resume: bool = Field(False, description="start with the items that are already reserved for you")
     filter: Annotated[dict[Name, Scalar], Field(max_length=20), BeforeValidator(_few)] = Field(
         default_factory=dict, description="only items whose data has these values"
     )
     skipped_until: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = Field(
-        0, description="also items that you skipped, up to the event of this sequence"
+        0, description="also ask about items that you skipped, up to the event with this sequence number"
     )
 
 
@@ -46,9 +48,9 @@ class Question(BaseModel):
 
     key: str
     data: dict[str, Any] | None
-    score: float = Field(description="of the strategy; lower is asked first")
+    score: float = Field(description="of the query strategy; the item with the lowest score is asked first")
     strategy: str
-    explored: bool = Field(description="drawn at random, to keep the estimates honest")
+    explored: bool = Field(description="drawn at random, for a fair estimate of the accuracy")
     mean: dict[str, float] = Field(
         description="of each class, +1 for yes and -1 for no; with likelihood softmax logits, which sum to 0"
     )

@@ -108,7 +108,9 @@ class ModelAnswer(BaseModel):
     solver: str | None
     kernel: str | None = Field(description="its name, and how it was chosen if that was left to the service")
     hyperparameters: dict[str, float]
-    warnings: list[str] = Field(description="parameters whose search ended at a bound, beyond which may be better ones")
+    warnings: list[str] = Field(
+        description="parameters whose search ended at a bound: there may be better values beyond it"
+    )
     items: int
     labelled: int
     classes: dict[str, int] = Field(description="labels of each class")

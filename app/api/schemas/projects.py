@@ -101,7 +101,7 @@ class ClassChange(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "cat"}, {"parent": "bird"}]})
 
     name: Name | None = None
-    parent: Name | None = Field(None, description="what it is a kind of; null takes it to the top")
+    parent: Name | None = Field(None, description="what it is a kind of; null moves it to the top level")
 
     @model_validator(mode="after")
     def _something(self) -> "ClassChange":

@@ -77,9 +77,9 @@ class Archive:
         """A ValueError tells what is wrong with it."""
         name = entry.filename.replace("\\", "/")
         if self._zip.NameToInfo.get(entry.filename) is not entry:
-            raise ValueError("the name comes twice")
+            raise ValueError("another file in the archive has the same name")
         if name.startswith("/") or ".." in PurePosixPath(name).parts:
-            raise ValueError("the name leads out of the archive")
+            raise ValueError("its path points outside of the archive")
         label = folder_of(name) or None if self.guess.folders else None
         content = self._content(entry)
         if self.guess.kind == "image":
@@ -98,7 +98,7 @@ class Archive:
             with self._zip.open(entry) as file:
                 content = file.read(most + 1)  # whatever the archive says of its size
         except UNREADABLE as error:
-            raise ValueError("it cannot be unpacked") from error
+            raise ValueError("damaged: it cannot be unpacked") from error
         if len(content) > most:
             raise ValueError(f"larger than {most} bytes")
         return content

@@ -96,7 +96,7 @@ class EncodingProcess:
             self._start()
             self.load(self._state)
             if len(raws) == 1:
-                return replace(self.encode([], on_step), broken={0: "reading it ended the process that did"})
+                return replace(self.encode([], on_step), broken={0: "damaged: it cannot be read"})
             half = len(raws) // 2
             return _joined(self.encode(raws[:half], on_step), self.encode(raws[half:], on_step), half)
         return encoded
@@ -118,7 +118,9 @@ class EncodingProcess:
                 else:
                     return value
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
-            raise EncodingFailed("the process that encodes has died") from error
+            raise EncodingFailed(
+                "the process that reads the items ended unexpectedly: the machine may be short of memory"
+            ) from error
 
 
 def _joined(first: Encoded, second: Encoded, place: int) -> Encoded:

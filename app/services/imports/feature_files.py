@@ -124,7 +124,7 @@ def _read_jsonl(path: Path, budgets: Budgets, check: Check) -> Iterator[Portion]
                     rows.append(parsed_item(entry, f"line {place}"))
                     widths |= {len(entry["features"])} if isinstance(entry["features"], list) else set()
                     if len(widths) > 1:
-                        raise Invalid(f"line {place}: as many features are needed as in the lines before")
+                        raise Invalid(f"line {place}: every line must have as many features as the lines before it")
             yield Portion(rows, widths.pop() if widths else None, file.tell(), size)
 
 
@@ -174,7 +174,7 @@ def _csv_rows(path: Path, budgets: Budgets, check: Check) -> Generator[tuple[lis
                 yield row, lines.size - before, raw.tell()
                 before = lines.size
         except UnicodeDecodeError as error:
-            raise Invalid("the csv file is not UTF-8 text") from error
+            raise Invalid("the csv file is not UTF-8 text: save it again as UTF-8") from error
         except csv.Error as error:
             raise Invalid("not a csv file, or a cell is longer than 131072 characters") from error
 
@@ -203,11 +203,11 @@ def _is_number(cell: str) -> bool:
 def _csv_row(names: list[str], numeric: list[int], others: list[int], line: list[str], place: int) -> Row:
     where = f"line {place}"
     if len(line) != len(names):
-        raise Invalid(f"{where}: {len(line)} cells under {len(names)} names")
+        raise Invalid(f"{where}: {len(line)} cells, but the header has {len(names)} columns")
     try:
         values = [float(line[column]) for column in numeric]
     except ValueError as error:
-        raise Invalid(f"{where}: a column that held numbers so far holds something else") from error
+        raise Invalid(f"{where}: a column of numbers has something else here") from error
     cells: dict[str, Any] = {names[column]: line[column] for column in others}
     entry = {
         "key": cells.pop("key", None),

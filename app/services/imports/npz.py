@@ -72,7 +72,9 @@ class NpzTable:
             return
         x = self._array("X") if "X" in self._names else None
         if x is None or len(x.shape) != 2 or x.dtype.kind not in "fiub" or 0 in x.shape:
-            raise Invalid("expected a table X of numbers or a CSR matrix as scipy saves it")
+            raise Invalid(
+                "expected an array X of numbers with two dimensions, or a CSR matrix saved by scipy.sparse.save_npz"
+            )
         self._x, self.shape = x, (x.shape[0], x.shape[1])
 
     def _find_csr(self) -> None:
@@ -93,7 +95,7 @@ class NpzTable:
     def _column(self, name: str) -> StoredArray:
         array, n = self._array(name), self.shape[0]
         if array.shape != (n,):
-            raise Invalid(f"{name} must be a list of {n}, one for each row of X")
+            raise Invalid(f"{name} must have {n} entries, one for each row of X")
         if array.dtype.itemsize > LONGEST_CELL:
             raise Invalid(f"{name} must be numbers or short texts")
         return array

@@ -85,7 +85,7 @@ class RawImport:
     def _fit(self, source: Source, process: EncodingProcess) -> None:
         """Learn an encoder and keep it, unless another import was faster."""
         kind, guess = source.guess.kind, source.guess
-        message = LEARNING.get(kind, "learning how to encode")
+        message = LEARNING.get(kind, "learning the encoder")
         self._progress.phase(message)
         raws = source.sample(FIT_ON[kind])
         self._progress.check()
@@ -121,7 +121,7 @@ class RawImport:
             task = AddItems(self._project, items, encoded.table.shape[1], teach=False, skip_others=True)
             answer = self._do(task)
             others = set(answer["others"])
-            broken += [Broken(name, "an item with this key and other content is there already") for name in others]
+            broken += [Broken(name, "there is already an item with this key and other content") for name in others]
             self._counts.update(added=answer["added"], unchanged=answer["unchanged"])
             self._label([(key, i.label) for key, i in zip(answer["keys"], good, strict=True) if key not in others])
         self._note(portion.broken + broken)

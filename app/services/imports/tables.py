@@ -150,9 +150,10 @@ def _csv_entries(path: Path, budgets: Budgets, check: Check) -> Iterator[tuple[E
                 if len(line) == len(names):
                     yield dict(zip(names, line, strict=True)), size
                 elif line:
-                    yield Broken(f"line {table.line_num}", f"{len(line)} cells under {len(names)} names"), size
+                    reason = f"{len(line)} cells, but the header has {len(names)} columns"
+                    yield Broken(f"line {table.line_num}", reason), size
         except UnicodeDecodeError as error:
-            raise Invalid("the csv file is not UTF-8 text") from error
+            raise Invalid("the csv file is not UTF-8 text: save it again as UTF-8") from error
         except csv.Error as error:
             raise Invalid("not a csv file, or a cell is longer than 131072 characters") from error
 

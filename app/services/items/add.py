@@ -73,7 +73,7 @@ class AddItems(Task):
             elif bytes(twin) != item.features and self.skip_others:
                 others.append(item.key)
             elif bytes(twin) != item.features:
-                raise Conflict(f"entry {place}: an item with this key and other features is there already")
+                raise Conflict(f"entry {place}: there is already an item with this key and other features")
         self._added = list(fresh.values())
         if self._added:
             project.budgets.check_items(len(project.keys) + len(self._added))
@@ -117,11 +117,11 @@ class AddItems(Task):
         if project.width is None:
             project.budgets.check_columns(max(width, needed))
         if needed < width and self.width is not None:
-            raise Invalid(f"rows have {self.width} columns where the project has {width}: they must have as many")
+            raise Invalid(f"rows have {self.width} columns, but the items of this project have {width}")
         if needed > width:
             raise Invalid(
-                f"an item has {needed} columns where the project has {width}; set columns when you create a project "
-                "whose first items may not fill all of them"
+                f"an item has {needed} columns, but those of this project have {width}; set columns when you "
+                "create a project whose first items may not fill all of them"
             )
         return width
 
@@ -212,7 +212,9 @@ def extremes(table: Table) -> Table:
 def sparse_row(indices: Sequence[int], values: Sequence[float]) -> bytes:
     """Checked sparse features."""
     if len(indices) != len(values):
-        raise Invalid(f"{len(indices)} indices and {len(values)} values: there must be as many of both")
+        raise Invalid(
+            f"there must be as many values as indices; there are {len(values)} values and {len(indices)} indices"
+        )
     places = np.asarray(indices, dtype=np.int64)
     if len(places) and (places.min() < 0 or places.max() >= MAX_COLUMNS or len(np.unique(places)) < len(places)):
         raise Invalid(f"indices must be different whole numbers from 0 to {MAX_COLUMNS - 1}")

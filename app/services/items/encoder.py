@@ -51,7 +51,7 @@ def encoder_state(project: Project) -> bytes:
     with project.database.read() as connection:
         row = encoders.get(connection, project.id)
     if row is None:
-        raise Conflict("this project has no encoder yet: it is fitted by the first import of raw items")
+        raise Conflict("this project has no encoder yet: the first import of raw items makes it")
     return bytes(row.state)
 
 
@@ -74,7 +74,7 @@ def encode_few(project: Project, given: Sequence[Any]) -> list[bytes]:
     for place, one in enumerate(given):
         kind = "text" if isinstance(one, str) else "table" if isinstance(one, dict) else "vectors"
         if kind != expected or (kind == "vectors" and not isinstance(one, list)):
-            raise Invalid(f"entry {place}: expected {EXPECTED[expected]}, since that is what this project encodes")
+            raise Invalid(f"entry {place}: expected {EXPECTED[expected]}, as in the other items of this project")
     encoded = encoder.encode([_raw(one) for one in given])
     if encoded.broken:
         place, reason = min(encoded.broken.items())

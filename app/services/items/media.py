@@ -63,7 +63,7 @@ class Media:
                 return Medium(name, (self.folder_of(project_id) / name).read_bytes(), TYPES[known[1]])
         except FileNotFoundError:
             pass
-        raise NotFound("there is no such medium in this project")
+        raise NotFound("there is no such picture in this project")
 
     def remove(self, project_id: str) -> None:
         """All media of a project."""

@@ -76,7 +76,7 @@ class AnswerTask(LeasingTask):
         if item is None:
             raise NotFound(f"entry {place}: there is no item with this key")
         if answer.action == "retract" and self.project.ledger.standing(item, self.annotator) is None:
-            raise Conflict(f"entry {place}: you have given no answer on this item that could be retracted")
+            raise Conflict(f"entry {place}: you have no answer on this item that could be retracted")
         return item
 
     def _check_labels(self) -> None:
@@ -89,7 +89,7 @@ class AnswerTask(LeasingTask):
                     names = classes.active()
                     rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
                     known = ", ".join(names[:NAMED]) + rest
-                    raise Invalid(f"entry {place}: the label is not a class of this project; there are: {known}")
+                    raise Invalid(f"entry {place}: this label is not a class of the project; its classes are: {known}")
                 new.add(answer.label)
         check_room(self.project, len(new))
 
@@ -171,7 +171,7 @@ class RetractTask(Task):
         votes = self.project.ledger.votes(item) if item is not None else {}
         whose = [self.annotator] if self.annotator in votes else list(votes) if self.everybody else []
         if item is None or not whose:
-            raise NotFound("there is no label of yours on an item with this key")
+            raise NotFound("you have no label on an item with this key")
         for annotator in whose:
             write_event(connection, self.project, Event(0, item, annotator, "retract"), actor=self.annotator)
         self._retracted = len(whose)

@@ -82,6 +82,6 @@ class Once(Task):
         if row is None:
             return False
         if bytes(row.fingerprint) != self._idempotency.fingerprint:
-            raise Invalid("this idempotency key was used with another body")
+            raise Invalid("this idempotency key was already used with another body: use a new one")
         self._request, self._first_answer, self._is_repeat = row.id, row.answer, True
         return True

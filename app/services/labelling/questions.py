@@ -120,7 +120,7 @@ def own_lease(project: Project, annotator: str, lease_id: str) -> Lease:
     """A lease that this person holds and that has not run out."""
     lease = project.leases.get(lease_id)
     if lease is None or lease.annotator != annotator or lease.expires_at <= now():
-        raise NotFound("you hold no lease of this id: it has run out, was answered, or was never yours")
+        raise NotFound("you have no lease with this id: it has expired, was answered, or belongs to somebody else")
     return lease
 
 

@@ -28,7 +28,7 @@ class ExplainItem(Task):
         if item is None:
             raise NotFound("there is no item with this key")
         if learner is None or item >= len(learner):
-            raise Conflict("the model does not know this item yet")
+            raise Conflict("this item is not in the model yet: try again in a moment")
         classes = list(learner.classes) if learner.n_seen > 1 else []
         this = np.array([item])
         best = int(learner.predicted(this)[0]) if classes else 0

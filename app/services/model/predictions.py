@@ -28,7 +28,7 @@ class PredictRows(Task):
         """The predictions of the learner as it is."""
         learner = self.project.learner
         if learner is None or not len(learner) or not learner.classes:
-            raise Conflict("there is no model yet: it needs items and classes")
+            raise Conflict("there is no model yet: add items and classes first")
         try:
             mean, variance, probabilities = learner.predictive(self.table)
         except ValueError as error:
@@ -56,7 +56,7 @@ def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
     """Predictions of items by their numbers, from the published state: nobody waits for anybody."""
     model = view.model
     if model is None or not model.classes:
-        raise Conflict("there is no model yet: it needs items and classes")
+        raise Conflict("there is no model yet: add items and classes first")
     for place, number in enumerate(numbers):
         if number is None or number >= len(model):
             raise NotFound(f"entry {place}: there is no item with this key in the model")

@@ -72,7 +72,7 @@ class ChangeProject(Task):
         """All or nothing."""
         project = self._project
         if self._revision is not None and self._revision != project.revision:
-            raise PreconditionFailed("the project was changed in the meantime: get it again")
+            raise PreconditionFailed("somebody else has changed the project meanwhile: read it again")
         merged = project.settings.model_dump() | self._settings
         try:
             settings = ProjectSettings.model_validate(merged)
@@ -82,10 +82,10 @@ class ChangeProject(Task):
         _check(settings)
         check_likelihood(settings, project.classes.nodes())
         if settings.columns != project.settings.columns and project.keys:
-            raise Invalid("columns cannot be changed once there are items")
+            raise Invalid("columns cannot be changed once there are items: create another project")
         encoder = project.settings.encoder, project.settings.encoder_options
         if (settings.encoder, settings.encoder_options) != encoder and (project.keys or project.encoder is not None):
-            raise Invalid("the encoder cannot be changed once there are items or it was fitted")
+            raise Invalid("the encoder cannot be changed once there are items: create another project")
         name = self._name or project.name
         projects.change(connection, project.id, name=name, settings=settings.model_dump())
         before = project.model_settings()

@@ -30,7 +30,7 @@ class AddClass(Task):
         """Write the class, if its name is free and the classes stay a tree."""
         check_free(self.project, self.name)
         if len(self.project.classes.names) >= MOST:
-            raise Invalid(f"a project may have {MOST} classes")
+            raise Invalid(f"a project may have at most {MOST} classes")
         parent = None if self.parent is None else known(self.project, self.parent)
         parents = {} if self.parent is None else {self.name: self.parent}
         check_tree(self.project, lambda nodes: nodes.with_more([self.name], parents))
@@ -123,14 +123,14 @@ def check_tree(project: Project, change: Callable[[Nodes], Nodes]) -> None:
 def check_likelihood(settings: ProjectSettings, nodes: Nodes) -> None:
     """Raise Invalid for a tree of classes where the model learns them side by side."""
     if nodes.parents and settings.likelihood != "softmax":
-        raise Invalid("a tree of classes needs the setting likelihood: softmax")
+        raise Invalid("a tree of classes needs softmax: set likelihood to softmax first")
 
 
 def known(project: Project, name: str) -> int:
     """The number of a class that is there."""
     number = project.classes.number(name)
     if number is None:
-        raise NotFound("there is no class of this name in the project")
+        raise NotFound("the project has no class with this name")
     return number
 
 
@@ -143,9 +143,11 @@ def check_labels(project: Project, names: Iterable[str]) -> None:
         if name in known:
             continue
         if not can_grow:
-            raise Invalid("a label in the file is not a class of this project; with open_classes it may be a new one")
+            raise Invalid(
+                "a label in the file is not a class of this project: add the class first, or set open_classes"
+            )
         if not name or len(name) > 200 or "\0" in name:
-            raise Invalid("labels are texts of 1 to 200 characters without NUL")
+            raise Invalid("labels must have 1 to 200 characters, without NUL characters")
         new.add(name)
     check_room(project, len(new))
 
@@ -162,4 +164,4 @@ def check_room(project: Project, n_new: int) -> None:
 def check_free(project: Project, name: str) -> None:
     """Raise Conflict if there is a class of this name."""
     if project.classes.number(name) is not None:
-        raise Conflict("there is a class of this name already")
+        raise Conflict("there is already a class with this name")

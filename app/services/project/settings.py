@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from app.encoders.contract import kernel_channels
 from app.services.plain import check_plain
-from app.services.project.strategies import Strategy
+from app.services.project.strategies import STRATEGY_NAMES, Strategy
 from core import Settings
 
 EncoderRule = Literal["none", "auto", "text", "image", "table", "vectors", "sets"]
@@ -24,58 +24,102 @@ class Known(BaseModel):
     @classmethod
     def _only_known(cls, value: Any) -> Any:
         if isinstance(value, dict) and not value.keys() <= cls.model_fields.keys():
-            raise ValueError(f"there is a name that is not known; known are {', '.join(cls.model_fields)}")
+            raise ValueError(f"there is an unknown name; the known names are {', '.join(cls.model_fields)}")
         return value
 
 
+def _names(names: Mapping[str, str]) -> dict[str, Any]:
+    """For OpenAPI: what the values of a setting are called on the page; an empty text stands for null."""
+    return {"x-names": dict(names)}
+
+
 class ModelSettings(Known):
-    """What the model is made of; a change trains it anew."""
+    """What the model is made of; a change trains it again. Titles are what people read on the page."""
 
     model_config = ConfigDict(frozen=True)
 
     model: Literal["gp", "forest", "auto"] = Field(
         "gp",
-        description="gp is one Gaussian process over all labels; forest grows decision trees and has one in every "
-        "leaf, for interactions between columns and for very many labels; auto compares both by held-out labels in "
-        "the background and says which won. A forest needs likelihood gaussian",
+        title="Model",
+        description="a Gaussian process (gp) over all labels; a forest of decision trees with one in every leaf, for "
+        "columns that interact and for very many labels; or auto, which compares both on held-out labels in the "
+        "background and says which won. A forest cannot be combined with softmax",
+        json_schema_extra=_names({"gp": "Gaussian process", "forest": "Forest", "auto": "Automatic: compare both"}),
     )
-    n_trees: Annotated[int, Field(ge=1, le=100)] = Field(10, description="trees of a forest, which are averaged")
+    n_trees: Annotated[int, Field(ge=1, le=100)] = Field(
+        10, title="Trees", description="trees of a forest; their predictions are averaged"
+    )
     leaf_size: Annotated[int, Field(ge=10, le=100_000)] = Field(
-        500, description="labels up to which a leaf of a forest is not split; with fewer, a forest is one model"
+        500,
+        title="Labels per leaf",
+        description="a leaf of a forest is split when it has more labels than this; until then a forest is one model",
     )
     likelihood: Literal["gaussian", "softmax"] = Field(
         "gaussian",
-        description="gaussian learns each label exactly in milliseconds; softmax gives calibrated probabilities and "
-        "knows trees of classes, at the cost of a new fit, from the last, for each label",
+        title="Likelihood",
+        description="gaussian updates the model exactly in milliseconds after each label; softmax has better "
+        "calibrated probabilities and allows trees of classes, but fits the model again after each label",
+        json_schema_extra=_names({"gaussian": "Gaussian", "softmax": "Softmax"}),
     )
     kernel: Literal["auto", "hik", "rbf", "linear"] | None = Field(
         None,
-        description="auto compares all of them by leave-one-out error and says which won; by default what suits the "
-        "encoder (a sum of kernels, one for each channel, for texts; hik for pictures), and auto without one",
+        title="Kernel",
+        description="auto compares all kernels by leave-one-out error and says which won; by default what suits the "
+        "encoder (texts and tables have a sum of kernels, pictures histogram intersection), and auto without one",
+        json_schema_extra=_names(
+            {
+                "auto": "Automatic: compare all",
+                "hik": "Histogram intersection",
+                "rbf": "RBF",
+                "linear": "Linear",
+                "": "Default",
+            }
+        ),
     )
-    transform: Literal["power", "exp"] | None = Field(None, description="of histogram values; only with kernel hik")
-    eta: Positive = Field(1.0, description="parameter of the transform")
-    noise: Positive = Field(0.1, description="variance of the noise on a label, where tuning starts")
+    transform: Literal["power", "exp"] | None = Field(
+        None,
+        title="Transform",
+        description="a transform of histogram values; only with kernel hik",
+        json_schema_extra=_names({"power": "Power", "exp": "Exponential", "": "None"}),
+    )
+    eta: Positive = Field(1.0, title="Transform parameter", description="the exponent or rate of the transform")
+    noise: Positive = Field(
+        0.1, title="Label noise", description="variance of the noise on a label; tuning starts here"
+    )
     bias: Annotated[float, Field(ge=0, le=1e12)] | None = Field(
-        None, description="variance of the constant term; by default 1, or what suits the encoder"
+        None, title="Bias", description="prior variance of the constant term; by default 1, or what suits the encoder"
     )
     normalise: bool | None = Field(
         None,
+        title="Normalise",
         description="divide the kernel by sqrt(k(x, x) k(y, y)), so that long rows weigh no more; only with kernel "
         "hik; by default what suits the encoder",
+        json_schema_extra=_names({"true": "Yes", "false": "No", "": "Default"}),
     )
-    complement: bool = Field(False, description="for features that are not histograms; only with kernel hik")
+    complement: bool = Field(
+        False,
+        title="Add complements",
+        description="adds a complement to each column, for features that are not histograms; only with kernel hik",
+    )
     levels: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto", "few"] | None = Field(
         "auto",
-        description="distinct values a column may have; auto keeps all up to 65,536 over all columns, few 8,192, and "
-        "null keeps all",
+        title="Levels per column",
+        description="the number of distinct values that a column may have: a number, auto (all, up to 65,536 over all "
+        "columns), few (up to 8,192 over all columns), or null to keep all",
     )
     balance: bool = Field(
-        False, description="more noise for larger classes, against imbalance; not with likelihood softmax"
+        False,
+        title="Balance classes",
+        description="counts labels of large classes less, against imbalance; not with softmax",
     )
-    gamma: Positive | Literal["scale"] = Field("scale", description="of the RBF kernel")
+    gamma: Positive | Literal["scale"] = Field(
+        "scale", title="RBF gamma", description="gamma of the RBF kernel: a number, or scale as in scikit-learn"
+    )
     tune: Literal["loo", "evidence"] = Field(
-        "loo", description="what hyperparameters are chosen by; with likelihood softmax always cross-validation"
+        "loo",
+        title="Tune by",
+        description="how hyperparameters are chosen; with softmax always by cross-validation",
+        json_schema_extra=_names({"loo": "Leave-one-out error", "evidence": "Marginal likelihood"}),
     )
 
 
@@ -84,31 +128,55 @@ class ProjectSettings(ModelSettings):
 
     encoder: EncoderRule = Field(
         "none",
-        description="what makes features of raw items: none (features are sent), text, image, table, vectors, sets, "
-        "or auto, which looks at the first import",
+        title="Encoder",
+        description="what turns raw items into features: none (you send features), text, image, table, vectors, sets, "
+        "or auto, which decides by the first import",
     )
     encoder_options: Annotated[dict[str, Any], AfterValidator(check_plain)] = Field(
-        {}, description="of the encoder that is named"
+        {}, title="Encoder options", description="options of the encoder"
     )
     columns: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
-        None, description="feature columns; by default as many as the first items have"
+        None, title="Feature columns", description="by default as many as the first items have"
     )
-    strategy: Strategy = Field("unc", description="how the next item is chosen")
+    strategy: Strategy = Field(
+        "unc",
+        title="Query strategy",
+        description="how the next item is chosen",
+        json_schema_extra=_names(STRATEGY_NAMES),
+    )
     explore: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.05, description="share of items drawn at random, which keeps the estimates of accuracy honest"
+        0.05,
+        title="Random share",
+        description="share of items that are drawn at random, from 0 to 1; without them the accuracy cannot be "
+        "estimated fairly",
     )
-    overlap: Annotated[int, Field(ge=1, le=50)] = Field(1, description="people who label each item")
+    overlap: Annotated[int, Field(ge=1, le=50)] = Field(
+        1, title="People per item", description="how many people label each item"
+    )
     consensus: Literal["majority", "latest", "agreed"] = Field(
         "majority",
-        description="what the model learns when people differ: the class most people chose (of equal ones the one "
-        "named last), the one named last, or nothing until all agree",
+        title="When people disagree",
+        description="what the model learns when people disagree: majority (a tie goes to the latest answer), the "
+        "latest answer, or nothing until all agree",
+        json_schema_extra=_names(
+            {"majority": "The majority decides", "latest": "The latest answer counts", "agreed": "Wait until all agree"}
+        ),
     )
     lease_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
-        600.0, description="how long an item is promised to the person it was given to"
+        600.0,
+        title="Time to answer",
+        description="for how many seconds an item is reserved for the person who got it",
     )
-    open_classes: bool = Field(False, description="whether a label may name a new class")
+    open_classes: bool = Field(
+        False,
+        title="Annotators may add classes",
+        description="a label that is not a class yet becomes a new class",
+    )
     retrain: Literal["auto", "off"] = Field(
-        "auto", description="train in the background when labels have grown by half"
+        "auto",
+        title="Retrain",
+        description="auto trains in the background each time the number of labels has grown by half",
+        json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
 
     def model_parts(
@@ -142,6 +210,7 @@ def learner_settings(model: dict[str, Any]) -> Settings:
     """
     options = dict(model)
     channels = options.pop("channels", [])
+    _check_combination(options)
     if options["likelihood"] == "softmax":
         options["tune"] = "cv"
     if channels:
@@ -151,3 +220,15 @@ def learner_settings(model: dict[str, Any]) -> Settings:
     settings = Settings(**options)
     settings.check()
     return settings
+
+
+def _check_combination(options: Mapping[str, Any]) -> None:
+    """In the words of the settings of a project; the learner has its own."""
+    is_softmax, has_forest = options["likelihood"] == "softmax", options["model"] != "gp"
+    if is_softmax and has_forest:
+        raise ValueError("a forest cannot be combined with softmax. Choose one: model gp, or likelihood gaussian")
+    if options["balance"] and (is_softmax or has_forest):
+        other = "softmax" if is_softmax else "a forest"
+        raise ValueError(f"balance cannot be combined with {other}. Choose one")
+    if has_forest and options["tune"] != "loo":
+        raise ValueError("a forest is always tuned by leave-one-out error: set tune to loo")

@@ -70,12 +70,15 @@ def _kernel(
         return None
     rule = ProjectSettings.model_validate(settings).model_parts(encoder["kind"] if encoder else None)["kernel"]
     if rule != "auto":
-        why = "it is the one that the settings of the project name"
-        return {"name": model.kernel, "why": why if settings["kernel"] else "it is the one for what the encoder makes"}
+        why = "it is chosen in the settings of the project"
+        return {
+            "name": model.kernel,
+            "why": why if settings["kernel"] else "it fits the features that the encoder makes",
+        }
     reasons = [report["choice"] for report in jobs.reports(connection, project_id, LOOK_BACK) if "choice" in report]
     if reasons and reasons[0].startswith(f"{model.kernel}:"):
         return {"name": model.kernel, "why": reasons[0]}
-    return {"name": model.kernel, "why": "it can read these items; labels have not been compared by other kernels yet"}
+    return {"name": model.kernel, "why": "it fits these items; it has not been compared with other kernels yet"}
 
 
 def _model(
@@ -84,7 +87,7 @@ def _model(
     if model is None:
         return None
     if settings.model != "auto":
-        return {"name": model.model, "why": "it is the one that the settings of the project name"}
+        return {"name": model.model, "why": "it is chosen in the settings of the project"}
     stored = jobs.reports(connection, project_id, LOOK_BACK)
     reasons = [report["model_choice"] for report in stored if "model_choice" in report]
     why = reasons[0] if reasons and reasons[0].startswith(f"{model.model}:") else model_note(settings, model)
@@ -125,11 +128,11 @@ def _cautions(view: View, counts: dict[str, dict[str, int]], points: list[dict[s
     classes = view.model.classes if view.model is not None else tuple(counts)
     empty = sum(not counts[name]["labelled"] for name in classes if name in counts)
     if empty:
-        found.append(f"{empty} of {len(classes)} classes have no label: the model never predicts them with reason")
+        found.append(f"{empty} of {len(classes)} classes have no label yet: predictions of these classes mean nothing")
     n_judged = points[-1]["judged"] if points else 0
     if n_judged < ENOUGH:
         found.append(
-            f"{n_judged} items drawn at random were judged; from {ENOUGH} on they tell how good the model is. "
-            "Labels that were asked for are harder than the pool"
+            f"only {n_judged} of the labelled items were drawn at random; with {ENOUGH} or more they tell how accurate "
+            "the model is. Items that the query strategy chose are harder than most"
         )
     return found

@@ -8,11 +8,36 @@ from app.services.project.state import Project
 from app.services.project.view import View
 from app.services.runtime.writer import Task
 from core import Published
+from core.insight.stopping import CONFIDENCE, GOOD_ACCURACY, STABLE, SURE, Advice
 
 
 def advice(view: View) -> list[dict[str, Any]]:
-    """Whether to go on or stop, by the published state."""
-    return [asdict(one) for one in view.model.advice()] if view.model is not None else []
+    """Whether to keep labelling or stop, by the published state, each estimate with a sentence."""
+    model = view.model
+    return [asdict(one) | {"reason": _sentence(one, model)} for one in model.advice()] if model is not None else []
+
+
+def _sentence(one: Advice, model: Published) -> str:
+    """What an estimate means, with the counts behind it; one that cannot be made yet says what is missing."""
+    if one.value is None:
+        return one.reason.replace("go on: ", "keep labelling: ")
+    word = "enough" if one.stop else "keep labelling"
+    if one.name == "leave-one-out accuracy":
+        n = len(model.left_out.items)
+        return f"{word}: {round(one.value * n)} of {n} labels are predicted by all the others{_bound(one)}"
+    if one.name == "accuracy on random items":
+        n = len(model.record.outcomes)
+        return f"{word}: on {n} items drawn at random the model was right on {round(one.value * n)}{_bound(one)}"
+    if one.name == "stability of predictions":
+        return f"{word}: this share of the predictions has stayed the same lately (enough from {100 * STABLE:.0f} %)"
+    if one.name == "mean pool uncertainty":
+        return f"{word}: the model expects to be wrong on this share of the items (enough from {100 * SURE:.0f} % down)"
+    return one.reason
+
+
+def _bound(one: Advice) -> str:
+    low = "" if one.low is None else f", at least {100 * one.low:.1f} % with {100 * CONFIDENCE:.0f} % confidence"
+    return f"{low} (enough from {100 * GOOD_ACCURACY:.0f} %)"
 
 
 def model_note(settings: ProjectSettings, model: Published) -> str:
@@ -20,14 +45,14 @@ def model_note(settings: ProjectSettings, model: Published) -> str:
     if model.model_choice is not None:
         return str(model.model_choice)
     if settings.model == "auto" and model.model == "gp" and (model.labels >= 0).sum() < 2 * settings.leaf_size:
-        return f"gp: a forest is compared with it from {2 * settings.leaf_size} labels on"
+        return f"gp: it is compared with a forest from {2 * settings.leaf_size} labels on"
     if model.model == "forest" and model.solver != "forest":
-        return f"forest: one leaf until a training on more than {settings.leaf_size} labels"
+        return f"forest: one leaf until it is trained on more than {settings.leaf_size} labels"
     return model.model
 
 
 class DescribeModel(Task):
-    """The model, between two turns."""
+    """The model, between two turns of the writer."""
 
     def __init__(self, project: Project, training: str | None) -> None:
         self._project, self._training = project, training

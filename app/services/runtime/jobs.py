@@ -134,7 +134,7 @@ class JobRunner:
         self.get(project_id, job_id)
         progress = self._progress.get(job_id)
         if progress is None:
-            raise Conflict("the job has ended already")
+            raise Conflict("the job has already ended")
         progress.cancel()
         with self._database.write() as connection:  # one that waits for a thread will only let go what it holds
             jobs.cancel_queued(connection, job_id, now())

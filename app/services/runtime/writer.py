@@ -134,7 +134,7 @@ class Writer:
             if self._stopping is not None:
                 raise self._stopping()
             if self.waiting >= MAX_WAITING_TASKS:
-                raise TooMany("too many requests wait for this project", retry_after=1)
+                raise TooMany("too many requests are waiting for this project: try again in a moment", retry_after=1)
             self._queues[priority].append(entry)
             self._wake.notify()
         return entry.future

@@ -128,7 +128,7 @@ export class Classes {
     const found = sought ? this.#project.classes.filter((name) => name.toLowerCase().includes(sought)) : here;
     const buttons = found.slice(0, MAX_BUTTONS).map((name) => this.#button(name, keys.get(name)));
     const rest = found.length - MAX_BUTTONS;
-    if (rest > 0) buttons.push(h("p.fine", `and ${rest} more: type a part of the name`));
+    if (rest > 0) buttons.push(h("p.fine", `and ${rest} more: type part of the name to find it`));
     $("classes").replaceChildren(...buttons);
     $("class-path").hidden = this.#at === null;
     $("class-here").querySelector(".name").textContent = `Some kind of ${this.#at}`;

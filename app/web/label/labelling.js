@@ -63,7 +63,7 @@ export class Labelling {
     this.screen.sitting(this.sitting);
     this.screen.last(null);
     this.screen.classes(project);
-    this.screen.message("One moment", "Looking for the best question.");
+    this.screen.message("One moment", "Choosing the best item to ask about.");
     const beat = Math.min(Math.max(project.settings.lease_seconds / 3, 0.5), 120);
     this.#timers = [
       setInterval(() => this.#heartbeat(), 1000 * beat),
@@ -131,7 +131,7 @@ export class Labelling {
     this.#busy = true;
     const project = this.#project;
     try {
-      if (this.outbox.problem) this.screen.say("Undo waits until your last answer is saved");
+      if (this.outbox.problem) this.screen.say("Your last answer is saved first, then it is undone");
       await this.outbox.drained();
       const answer = await call("POST", this.#path("undo"));
       if (project !== this.#project) return;
@@ -198,7 +198,7 @@ export class Labelling {
     const [said] = entry.body.labels;
     if (!this.#isHere(entry) || said.action === "comment") return;
     if (said.label !== undefined) this.#labelled += 1;
-    if (answer.late.length) this.screen.say("You had this item for long; the answer was stored all the same");
+    if (answer.late.length) this.screen.say("The time to answer was over, but your answer was saved");
     if (!this.#filling) this.#take(asked(answer)); // else they are among what this person holds
     this.screen.progress(this.#labelled, this.#items);
     this.#sinceRefresh += 1;
@@ -235,7 +235,7 @@ export class Labelling {
   async #lostUndo() {
     const last = this.#history.at(-1)?.key;
     const project = this.#project;
-    this.screen.say("The service cannot be reached: undo waits");
+    this.screen.say("The service cannot be reached. Undo is tried again");
     while (!(await this.refill(this.#queue.length + 1))) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       if (project !== this.#project) return;
@@ -246,7 +246,7 @@ export class Labelling {
       this.#undone();
       this.#refresh();
     } else {
-      this.screen.failed(new Error("The service could not be reached, and nothing was undone. Try again."));
+      this.screen.failed(new Error("Nothing was undone, because the service could not be reached. Try again."));
     }
   }
 
@@ -331,7 +331,7 @@ export class Labelling {
       } catch (problem) {
         const held = this.#queue.some((other) => other.lease.id === item.lease.id);
         if (project !== this.#project || problem.status !== 404 || !held || this.#busy) continue;
-        if (this.#shown === item.lease.id) this.screen.say("This item was given back while you were away");
+        if (this.#shown === item.lease.id) this.screen.say("The time to answer ran out while you were away: you get another item");
         await this.refill();
         return;
       }

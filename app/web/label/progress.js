@@ -28,33 +28,38 @@ export function showModel(model) {
         advice.low !== null && advice.high !== null && range(advice),
       ),
     );
-  $("advice").replaceChildren(...(entries.length ? entries : [h("li.fine", "It has seen too few labels to tell.")]));
-  const kernel = model.kernel?.split(":")[0];
-  const parts = [`Version ${count(model.version)}`, kernel && `kernel ${kernel}`, model.training && "training now"];
+  $("advice").replaceChildren(...(entries.length ? entries : [h("li.fine", "There are too few labels to tell.")]));
+  const kernel = KERNELS[model.kernel?.split(":")[0]];
+  const parts = [`Version ${count(model.version)}`, kernel, model.training && "training now"];
   $("model").textContent = [...parts, model.degraded].filter(Boolean).join(" · ");
 }
 
-const BECAUSE = {
-  random: "drawn at random",
-  mean: "it is closest to the border between classes",
+const KERNELS = { hik: "intersection kernel", rbf: "RBF kernel", linear: "linear kernel" };
+
+const CHOSEN_BY = {
+  mean: "it is closest to a border between classes",
   variance: "the model knows least about it",
   unc: "the model is least certain of it",
-  "unc+": "it is near the border, and the model knows it well",
-  entropy: "its classes are the most evenly likely",
-  bald: "its label would tell most about the model",
-  emoc: "its label would change most predictions",
-  density: "the model is uncertain of it, and many are like it",
-  herding: "it stands for many others",
-  resumed: "you had it at hand",
-  again: "you took your answer back",
-  overlap: "others have labelled it, and one more opinion is wanted",
+  "unc+": "it is near a border between classes, among items that the model knows well",
+  entropy: "its classes are almost equally likely",
+  bald: "its label would teach the model most",
+  emoc: "its label would change the most predictions",
+  density: "the model is uncertain of it, and many items are like it",
+  herding: "it is typical of many others",
 };
-const UNSCORED = ["random", "resumed", "again", "overlap"];
+const OTHER_REASONS = {
+  random: "Drawn at random",
+  resumed: "You were already working on this one",
+  again: "You undid your answer on this one",
+  overlap: "Others have labelled this one, and another opinion is needed",
+};
 
 /** Why somebody is asked about this item: a sentence, and the figures behind it. */
 export function whyAsked({ strategy, explored, score, version, degraded }) {
-  if (degraded) return ["Drawn at random", "there is no model to choose by"];
-  if (explored) return ["Drawn at random", `to keep estimates honest · model ${count(version)}`];
-  const figures = UNSCORED.includes(strategy) ? "" : `${strategy}, score ${brief(score)} · `;
-  return [`Asked because ${BECAUSE[strategy] ?? `${strategy} chose it`}`, `${figures}model ${count(version)}`];
+  if (degraded) return ["Drawn at random, because there is no model yet", ""];
+  const model = `model version ${count(version)}`;
+  if (explored) return ["Drawn at random, for a fair estimate of the accuracy", model];
+  if (strategy in OTHER_REASONS) return [OTHER_REASONS[strategy], model];
+  const why = CHOSEN_BY[strategy];
+  return [why ? `Asked because ${why}` : `Chosen by ${strategy}`, `${strategy}, score ${brief(score)} · ${model}`];
 }

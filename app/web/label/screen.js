@@ -10,7 +10,7 @@ import { showModel, showProgress, showSitting, whyAsked } from "./progress.js";
 const SLOW = 400; // milliseconds after which saving is shown
 const GLANCE = 200; // milliseconds in which nobody can have seen what is new, and a key may bounce
 const GUESSES = kept("guesses", false);
-const SAID = { skip: "Skipped", unsure: "Unsure", undo: "Undone" };
+const SAID = { skip: "Skipped", unsure: "Unsure", undo: "Undid the last answer" };
 
 export class Screen {
   #project = null;
@@ -58,7 +58,7 @@ export class Screen {
       this.content.show(item, this.#project);
       requestAnimationFrame(() => setTimeout(() => this.#explain(item))); // first of all it is painted
     } else {
-      this.content.message("One moment", "The next question is on its way.");
+      this.content.message("One moment", "The next item is loading.");
     }
     $("zoom").hidden = !this.content.kind;
     $("actual").hidden = $("fit").hidden = this.content.kind !== "picture";
@@ -74,6 +74,7 @@ export class Screen {
     const [why, figures] = item ? whyAsked(item) : ["", ""];
     $("why").textContent = why;
     $("figures").textContent = figures;
+    $("details").hidden = !figures;
   }
 
   ahead(items) {
@@ -89,28 +90,28 @@ export class Screen {
   /** Nothing is left; `skipped` items might be asked about again. */
   empty(skipped) {
     const text = skipped
-      ? `You skipped ${plural(skipped, "item")}. All else is answered, or somebody else has it at hand.`
-      : "Every item is answered, or somebody else has it at hand. This page looks again by itself.";
+      ? `You skipped ${plural(skipped, "item")}. All others have an answer, or somebody else is working on them.`
+      : "Every item has an answer, or somebody else is working on it. This page checks again by itself.";
     if ($("content").querySelector(".message p")?.textContent === text) return; // whoever is at a button stays there
-    const ask = skipped && h("button.primary", { onclick: () => this.labelling.askSkipped() }, "Ask the skipped ones again");
-    const again = h(skipped ? "button" : "button.primary", { onclick: () => this.labelling.refill() }, "Look again");
-    const look = h("a.button", { href: `#project=${encodeURIComponent(this.#project.id)}&view=look` }, "See how it went");
-    this.message("Nothing to ask", text, h("div.row.centred", skipped > 0 && ask, again, look));
-    this.say(`Nothing to ask. ${text}`);
+    const ask = skipped && h("button.primary", { onclick: () => this.labelling.askSkipped() }, "Show the skipped items again");
+    const again = h(skipped ? "button" : "button.primary", { onclick: () => this.labelling.refill() }, "Check again");
+    const look = h("a.button", { href: `#project=${encodeURIComponent(this.#project.id)}&view=look` }, "See the results");
+    this.message("Nothing left to label", text, h("div.row.centred", skipped > 0 && ask, again, look));
+    this.say(`Nothing left to label. ${text}`);
   }
 
   /** There is no question: for a while, for this person, or because the project is gone. */
   noQuestion(problem) {
     const home = h("div.row.centred", h("a.button.primary", { href: "#" }, "All projects"));
-    if (problem.passes) this.message("Not now", problem.message);
-    else if (problem.status === 404) this.message("There is no such project", "It was deleted, or your key is not good for it.", home);
+    if (problem.passes) this.message("Not available right now", problem.message);
+    else if (problem.status === 404) this.message("Project not found", "It was deleted, or your key does not give access to it.", home);
     else this.message("You cannot label here", problem.message, home);
   }
 
   /** Somebody pressed the key of a class, or answered with one, that is not where it was. */
   gone(name) {
     const hasMoved = this.#project.classes.includes(name);
-    const text = hasMoved ? `“${name}” has moved in the tree: choose again.` : `There is no class “${name}” any more: choose another.`;
+    const text = hasMoved ? `“${name}” has moved in the tree of classes. Choose again.` : `The class “${name}” no longer exists. Choose another.`;
     this.failed(new Error(text));
   }
 
@@ -252,13 +253,18 @@ export class Screen {
     $("show-guess").addEventListener("click", act.guess);
     $("show-help").addEventListener("click", act.help);
     $("close-help").addEventListener("click", act.help);
+    $("details").addEventListener("click", () => {
+      $("figures").hidden = !$("figures").hidden;
+      $("details").ariaExpanded = String(!$("figures").hidden);
+    });
     $("fit").addEventListener("click", () => content.zoom.fit());
     $("actual").addEventListener("click", () => content.zoom.actual());
     $("retry").addEventListener("click", () => labelling.outbox.retry());
     // The mouse leaves the focus where it is: after a click the space bar skips, it does not press the button again.
-    document.querySelector(".controls").addEventListener("mousedown", (event) => {
-      if (event.target.closest("button")) event.preventDefault();
-    });
+    for (const place of document.querySelectorAll(".controls, .about"))
+      place.addEventListener("mousedown", (event) => {
+        if (event.target.closest("button")) event.preventDefault();
+      });
     this.#listenToComment();
     document.addEventListener("keydown", (event) => this.#pressed(event));
     window.addEventListener("beforeunload", (event) => {

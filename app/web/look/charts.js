@@ -1,6 +1,6 @@
 // Charts, by Chart.js, in the colours of the page. The library is loaded when the first chart is drawn.
 
-import { count, percent } from "../dom.js";
+import { count, percent, plural } from "../dom.js";
 
 // Colours that most people can tell apart, and shapes for those who cannot.
 const LIGHT = ["#3b4fd8", "#c2410c", "#0f766e", "#a21caf", "#a16207", "#be123c", "#0369a1", "#4d7c0f", "#6d28d9", "#57534e"];
@@ -79,7 +79,7 @@ export function curveChart(canvas, points) {
               title: ([{ dataIndex }]) => `${count(points[dataIndex].labels)} labels`,
               label: ({ dataIndex }) => {
                 const { accuracy, low, high, judged } = points[dataIndex];
-                return `${percent(accuracy)} (${percent(low)} to ${percent(high)}), ${count(judged)} judged`;
+                return `${percent(accuracy)} (${percent(low)} to ${percent(high)}), tested on ${plural(judged, "item")}`;
               },
             },
           },

@@ -1,15 +1,22 @@
 // What was said, the newest first, with filters.
 
 import { callIfThere, projectPath } from "../api.js";
-import { at, capital, h } from "../dom.js";
+import { at, h } from "../dom.js";
 import { Panel, nothing } from "./panel.js";
 
-const KINDS = ["label", "relabel", "retract", "skip", "unsure", "comment"];
+const KINDS = {
+  label: "Labels",
+  relabel: "Changed labels",
+  retract: "Removed labels",
+  skip: "Skips",
+  unsure: "Unsure",
+  comment: "Comments",
+};
 const PAGE = 50;
 
 export function historyPanel(project, opened) {
-  const options = (names) => names.map((name) => h("option", { value: name }, capital(name)));
-  const kind = h("select", { "aria-label": "Kind of answer", onchange: () => panel.load() }, h("option", { value: "" }, "Everything"), options(KINDS));
+  const kinds = Object.entries(KINDS).map(([value, name]) => h("option", { value }, name));
+  const kind = h("select", { "aria-label": "Kind of answer", onchange: () => panel.load() }, h("option", { value: "" }, "Everything"), kinds);
   const label = h(
     "select",
     { "aria-label": "Class", onchange: () => panel.load() },
@@ -34,7 +41,7 @@ export function historyPanel(project, opened) {
       const first = await ask("");
       if (!first) return false;
       const rows = h("tbody");
-      const more = h("button", { onclick: () => add(next) }, "Earlier");
+      const more = h("button", { onclick: () => add(next) }, "Show earlier");
       let { next } = first;
       async function add(cursor) {
         const found = await ask(cursor);
@@ -44,9 +51,9 @@ export function historyPanel(project, opened) {
       }
       rows.append(...first.events.map((event) => row(event, opened)));
       more.hidden = !next;
-      const heads = ["When", "Who", "What", "Item", "Guess before"].map((text) => h("th", { scope: "col" }, text));
+      const heads = ["When", "Who", "What", "Item", "Model’s guess"].map((text) => h("th", { scope: "col" }, text));
       const table = h("div.scroll", { tabIndex: 0, role: "group", "aria-label": "History" }, h("table.events", h("thead", h("tr", heads)), rows));
-      const empty = nothing("Nothing of the kind was said.");
+      const empty = nothing("There are no such answers.");
       body.replaceChildren(filters, ...(first.events.length ? [table, more] : [empty]));
       return null;
     },
@@ -60,14 +67,24 @@ function row(event, opened) {
     "tr",
     h("td", at(event.created_at)),
     h("td", event.annotator),
-    h("td", said(event)),
-    h("td", h("button.link.mono", { onclick: () => opened(event.key) }, event.key)),
+    h("td.what", said(event)),
+    h("td.which", h("button.link.mono", { onclick: () => opened(event.key) }, event.key)),
     h("td", event.predicted ?? "–"),
   );
 }
 
-/** One event in words. */
+const WORDS = {
+  label: "Labelled",
+  relabel: "Changed the label to",
+  retract: "Removed the label",
+  skip: "Skipped",
+  unsure: "Unsure",
+  comment: "Commented",
+};
+
+/** One event in words. What an undo brings back is what the person had said before. */
 export function said({ kind, label, note, undoes }) {
-  const what = undoes !== null ? `Undone: ${kind}` : capital(kind);
+  const before = label !== null ? ", back to" : kind === "retract" ? "" : `, back to ${WORDS[kind].toLowerCase()}`;
+  const what = undoes !== null ? `Undid the last answer${before}` : WORDS[kind];
   return [h("span", label === null ? what : `${what} `), label !== null && h("strong", label), note && h("q.note", note)];
 }

@@ -63,7 +63,7 @@ export class ItemDialog {
       ),
       votes.length > 1 && h("div", h("h3", "Votes"), h("ul", votes)),
       this.page.me.role !== "reader" && this.#correction(item),
-      h("div", h("h3", "History"), events.length ? h("ol.said", events) : h("p.fine", "Nobody has answered on it.")),
+      h("div", h("h3", "History"), events.length ? h("ol.said", events) : h("p.fine", "Nobody has answered yet.")),
     ].filter(Boolean);
   }
 
@@ -94,7 +94,7 @@ export class ItemDialog {
       h("label", { htmlFor: "correct-label" }, "Your label"),
       choose,
       item.own && SAID[item.own.kind] && h("p.fine", SAID[item.own.kind]),
-      h("div.row", save, own ? button("button.small", "Retract", retract) : ofAll && button("button.small", "Retract all labels", retract)),
+      h("div.row", save, own ? button("button.small", "Remove my label", retract) : ofAll && button("button.small", "Remove all labels", retract)),
     );
   }
 }

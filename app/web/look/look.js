@@ -44,18 +44,18 @@ export async function show(place, page, given) {
 
 function advicePanel(get, insights, card) {
   return new Panel(
-    "Should you go on?",
+    "Should you keep labelling?",
     async (body) => {
       const advice = (await insights())?.advice ?? (await get("model"))?.advice ?? [];
       const judged = advice.filter(({ value }) => value !== null);
       const stops = judged.filter(({ stop }) => stop);
       const text = !judged.length
-        ? "There are too few labels to tell. Go on."
+        ? "There are too few labels to tell. Keep labelling."
         : stops.length === judged.length
           ? "You can stop: every estimate says that more labels would change little."
           : stops.length
-            ? `Go on for now: ${stops.length} of ${judged.length} estimates say that it is enough.`
-            : "Go on: more labels still help.";
+            ? `Keep labelling: ${stops.length} of ${judged.length} estimates ${stops.length === 1 ? "says" : "say"} that it is enough.`
+            : "Keep labelling: more labels still help.";
       const kind = judged.length && stops.length === judged.length ? "p.verdict.good" : "p.verdict";
       body.replaceChildren(h(kind, text), adviceList(advice), h("p.fine.to-card", h("a", { href: card }, "Model card")));
     },
@@ -68,7 +68,7 @@ function curvePanel(insights) {
     const found = await insights();
     if (!found) return false;
     if (found.curve.length < FEW) {
-      body.replaceChildren(nothing("The curve begins when the model has been judged on some labels."));
+      body.replaceChildren(nothing("The curve starts once some items drawn at random have been labelled."));
       return null;
     }
     return chart(body, curveText(found.curve.at(-1)), (canvas) => curveChart(canvas, found.curve));
@@ -79,7 +79,7 @@ const curveText = ({ labels, accuracy }) =>
   `Accuracy against labels: ${(100 * accuracy).toFixed(1)} percent at ${plural(labels, "label")}`;
 
 function uncertaintyPanel(insights) {
-  return new Panel("Uncertainty of the pool", async (body) => {
+  return new Panel("Uncertainty of unlabelled items", async (body) => {
     const found = await insights();
     if (!found) return false;
     if (!found.uncertainty?.counts.some(Boolean)) {
@@ -121,8 +121,8 @@ function classesPanel(get, insights) {
 }
 
 const MEANING = {
-  class: "Full points are labelled, pale ones are guesses. Press a point to open its item.",
-  uncertainty: "The darker a point, the less certain the model. Press a point to open its item.",
+  class: "Solid points are labelled, pale points are guesses. Click a point to open its item.",
+  uncertainty: "The darker a point, the less certain the model. Click a point to open its item.",
 };
 
 function mapPanel(project, opened) {
@@ -140,19 +140,19 @@ function mapPanel(project, opened) {
     },
   );
   const panel = new Panel(
-    "Map of the pool",
+    "Map of the items",
     async (body) => {
       const found = await callIfThere("GET", `${projectPath(project.id, "map")}?limit=2000`);
       if (!found) return false;
       if (!found.points.length) {
-        body.replaceChildren(nothing("The map is drawn when the model has been trained."));
+        body.replaceChildren(nothing("The map appears when the model has been trained."));
         return null;
       }
       const isPart = found.points.length < found.items;
       const what = count(found.points.length) + (isPart ? ` of ${count(found.items)}` : "");
-      const text = `Map of ${what} items: those that the model finds alike are close. The lists below have the same items.`;
+      const text = `Map of ${what} items: items that are similar to the model are close together. The lists below have the same items.`;
       const drawn = await chart(body, text, (canvas) => mapChart(canvas, found.points, project.classes, by, opened));
-      const some = isPart && `${what} items are drawn, evenly spread over the pool; up to half of them are labelled ones. `;
+      const some = isPart && `${what} items are shown, evenly spread; up to half of them are labelled. `;
       body.append(h("p.fine.centred", some, MEANING[by]));
       return drawn;
     },

@@ -12,9 +12,9 @@ const KINDS = [
   ["disagreed", "Disagreements"],
 ];
 const NONE = {
-  uncertain: "There is no item without a label that the model could doubt.",
-  surprising: "No label surprises the model. Labels that contradict its guess appear here.",
-  disagreed: "Nobody disagrees. Items with different labels of several people appear here.",
+  uncertain: "Nothing to show. Once two classes have labels, the items without a label appear here.",
+  surprising: "No surprises. Labels that contradict the model’s guess appear here.",
+  disagreed: "No disagreements. Items that people have labelled differently appear here.",
 };
 const SHOWN = 24;
 

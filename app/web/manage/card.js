@@ -2,23 +2,24 @@
 
 import { adviceList } from "../advice.js";
 import { blob, call, projectPath } from "../api.js";
-import { at, brief, capital, count, h, percent } from "../dom.js";
+import { at, brief, capital, count, h, percent, plural } from "../dom.js";
 import { loadStyle } from "../styles.js";
+import { settingSchemas, valueName } from "./setting_words.js";
 
 /** The card as a page of its own, which can be printed. */
 export async function show(place, page) {
   await Promise.all(["css/look.css", "css/projects.css", "css/manage.css"].map(loadStyle));
   const path = projectPath(page.project.id, "card");
-  const card = await call("GET", path);
+  const [card, schemas] = await Promise.all([call("GET", path), settingSchemas()]);
   const json = h("button.small", { onclick: () => openJson(path).catch(page.failed) }, "As JSON");
   const print = h("button.small", { onclick: () => window.print() }, "Print");
   const head = h("div.spread", h("h2.view-title", "Model card"), h("div.row", json, print));
-  place.replaceChildren(h("div.column.wide-column", head, h("div.card.step.model-page", written(card))));
+  place.replaceChildren(h("div.column.wide-column", head, h("div.card.step.model-page", written(card, schemas))));
 }
 
 /** The way to it, among the other sections. */
 export function cardSection(place, page) {
-  const text = "What the model is made of, how good it is, who taught it, and what to be careful about.";
+  const text = "What the model is, how accurate it is, who labelled for it, and what to be careful about.";
   const link = h("a.button", { href: page.address({ project: page.project.id, view: "card" }) }, "Open the model card");
   place.replaceChildren(h("p.fine", text), h("div.row", link));
 }
@@ -32,9 +33,10 @@ async function openJson(path) {
 }
 
 /** What matters most first; what is not known here follows by its name. */
-function written(card) {
+function written(card, schemas) {
   const { project, version, items, labelled, cautions, figures, model, kernel, solver, training, made_with: madeWith, ...others } = card;
-  const rest = { ...others, encoder: encoderOf(card.encoder), hyperparameters: withoutWeights(card) };
+  const channels = card.channels.length > 1 ? card.channels : null;
+  const rest = { ...others, channels, encoder: encoderOf(card.encoder), hyperparameters: withoutWeights(card) };
   const { accuracy } = figures;
   const facts = {
     project: project.name,
@@ -43,19 +45,19 @@ function written(card) {
     kernel: kernel?.why ?? null,
     labels: `${count(labelled)} of ${count(items)} items`,
     accuracy: accuracy
-      ? `${percent(accuracy.accuracy)} (${percent(accuracy.low)} to ${percent(accuracy.high)}), by the last ${count(accuracy.judged)} items drawn at random`
+      ? `${percent(accuracy.accuracy)} (${percent(accuracy.low)} to ${percent(accuracy.high)}), on the last ${plural(accuracy.judged, "item")} drawn at random`
       : null,
-    trained: training && `${at(training.created_at)}, with ${count(training.labels)} labels`,
+    trained: training && `${at(training.created_at)}, with ${plural(training.labels, "label")}`,
   };
   return [
     readable(facts),
     cautions.length > 0 && part("Be careful", h("ul.cautions", cautions.map((text) => h("li", capital(text))))),
     part("How good it is", adviceList(figures.advice)),
-    isFull(figures.confusion) && part("Which classes are taken for which", h("p.fine", "Rows are labels, columns what all other labels make of the item."), readable(figures.confusion)),
+    isFull(figures.confusion) && part("Confusion matrix", h("p.fine", "Each row is a label that people gave, each column the class that the model predicts from all other labels."), readable(figures.confusion)),
     Object.entries(rest)
       .filter(([, value]) => isFull(value))
       .map(([name, value]) => part(titled(name), readable(value))),
-    part("Settings", readable(project.settings)),
+    part("Settings", readable(inWords(project.settings, schemas))),
     part("Made with", readable(madeWith)),
   ];
 }
@@ -72,8 +74,15 @@ function withoutWeights({ hyperparameters, channels }) {
   return Object.fromEntries(Object.entries(hyperparameters).filter(([name]) => !(channels.length && name.startsWith("weight["))));
 }
 
+/** Settings by their titles. */
+function inWords(settings, schemas) {
+  const named = Object.entries(settings).map(([name, value]) => [schemas[name]?.title ?? name, valueName(schemas[name] ?? {}, value)]);
+  return Object.fromEntries(named);
+}
+
+const TITLES = { alpha: "Krippendorff’s alpha", last_at: "Last answer", asknext: "AskNext", numpy: "NumPy", scipy: "SciPy" };
 const part = (title, ...body) => h("section", h("h3", title), body);
-const titled = (name) => capital(name.replaceAll("_", " "));
+const titled = (name) => TITLES[name] ?? capital(name.replaceAll("_", " "));
 const isObject = (value) => value !== null && typeof value === "object";
 const isFull = (value) => isObject(value) && Object.keys(value).length > 0;
 

@@ -44,7 +44,7 @@ export function classesSection(place, page, signal) {
     const option = (other) => h("option", { value: other }, other);
     const into = h("select", { "aria-label": `Merge ${one} into` }, h("option", { value: "" }, "Merge into…"), others.map(option));
     into.addEventListener("change", async () => {
-      const question = `Make every label “${one}” a label “${into.value}”? The class “${one}” goes.`;
+      const question = `Change every label “${one}” to “${into.value}” and remove the class “${one}”?`;
       if (into.value && confirm(question)) await change(into, () => call("POST", `${path}/merge`, { into: into.value }));
       into.value = "";
     });
@@ -59,7 +59,7 @@ export function classesSection(place, page, signal) {
 
   /** What a class is a kind of. */
   function parent(one, options) {
-    const above = h("select", { "aria-label": `${one} is a kind of` }, h("option", { value: "" }, "At the top"), options);
+    const above = h("select", { "aria-label": `${one} is a kind of` }, h("option", { value: "" }, "Top level"), options);
     above.value = project.parents[one] ?? "";
     above.addEventListener("change", async () => {
       await change(above, () => call("PATCH", projectPath(project.id, "classes", one), { parent: above.value || null }));

@@ -17,7 +17,7 @@ export function filesSection(place, page, signal) {
   const { project } = page;
   const result = h("div.job");
   const labels = h("input", { type: "checkbox" });
-  const zone = dropZone("Add items from a file", "zip, CSV, JSONL or npz; items that are there already do not change", (file) =>
+  const zone = dropZone("Add items from a file", "zip, CSV, JSONL or npz; items that are already here stay as they are", (file) =>
     take(file),
   );
   const links = EXPORTS.map(([text, query, name]) =>
@@ -25,7 +25,7 @@ export function filesSection(place, page, signal) {
   );
   place.replaceChildren(
     zone,
-    h("label.check", labels, "Labels in the file count, as mine"),
+    h("label.check", labels, "Use the labels in this file (recorded under your name)"),
     result,
     h("h3", "Export"),
     h("div.row", links),
@@ -68,5 +68,5 @@ export function dangerSection(place, page) {
       page.go({});
     });
   });
-  place.replaceChildren(h("p.fine", "Nobody can open it afterwards. Export its labels first."), form);
+  place.replaceChildren(h("p.fine", "The project disappears for everybody at once. Its pictures and its model are erased from the disk. Its items and labels stay in the database, but this page and the API no longer show them: export the labels first."), form);
 }

@@ -8,8 +8,8 @@ import { copied } from "./copied.js";
 
 const FIELDS = [
   ["address", "Address of Label Studio", "http://host:8080"],
-  ["token", "Access token from there", ""],
-  ["remote_project", "Number of the project there", "12"],
+  ["token", "Access token", ""],
+  ["remote_project", "Project number", "12"],
 ];
 
 export async function labelStudioSection(place, page, signal) {
@@ -18,7 +18,7 @@ export async function labelStudioSection(place, page, signal) {
   const made = h("div", { role: "status" });
   const state = h("div.manage-body");
   place.replaceChildren(
-    h("p.fine", "Label in Label Studio, and let AskNext choose the next task there. Paste the address that you get here into Settings, Model of your project there."),
+    h("p.fine", "Label in Label Studio, and let AskNext choose the next task there. Create a link here and paste its address into your Label Studio project, under Settings, Model."),
     made,
     state,
   );
@@ -34,8 +34,8 @@ export async function labelStudioSection(place, page, signal) {
       h("input", { id: `studio-${name}`, name, placeholder: hint, autocomplete: "off", type: name === "token" ? "password" : "text" }),
     );
     const rows = FIELDS.map(([name, title], i) => h("div.field", h("label", { htmlFor: `studio-${name}` }, title), inputs[i]));
-    const help = h("p.fine", "Without an address and a token, Label Studio gets predictions but chooses the next task by itself.");
-    const make = h("button.primary", { type: "submit" }, "Make a link");
+    const help = h("p.fine", "Without an address and a token, Label Studio gets predictions, but chooses the next task itself.");
+    const make = h("button.primary", { type: "submit" }, "Create a link");
     const element = h("form.fields", rows, make);
     element.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -44,7 +44,7 @@ export async function labelStudioSection(place, page, signal) {
         const link = await call("POST", path, { address, token, remote_project: number === null ? null : Number(number) });
         const url = new URL(link.path.slice(1), `${location.origin}${location.pathname}`).href;
         made.replaceChildren(
-          h("div.made", h("p", "Paste this address into Label Studio. It is shown this once; whoever has it can send labels."), copied(url, "Address for Label Studio")),
+          h("div.made", h("p", "Paste this address into Label Studio. It is shown only once. Anyone who has it can send labels."), copied(url, "Address for Label Studio")),
         );
         await show();
       });
@@ -56,7 +56,7 @@ export async function labelStudioSection(place, page, signal) {
     const progress = new Progress("Sync");
     progress.element.hidden = true;
     const sync = h("button", { onclick: () => attempt(page, sync, bring) }, "Sync now");
-    const end = h("button.danger", { onclick: () => attempt(page, end, remove) }, "End the link");
+    const end = h("button.danger", { onclick: () => attempt(page, end, remove) }, "Disconnect");
     return [
       link.problem && h("p.fine", { role: "alert" }, `${capital(link.problem)}.`),
       h("dl.pairs", facts(link).map(([name, value]) => h("div", h("dt", name), h("dd", value)))),
@@ -78,7 +78,7 @@ export async function labelStudioSection(place, page, signal) {
   }
 
   async function remove() {
-    if (!confirm("End the link to Label Studio? Items and labels stay; the address is useless from then on.")) return;
+    if (!confirm("Disconnect from Label Studio? Items and labels stay. The address stops working at once.")) return;
     await call("DELETE", path);
     made.replaceChildren();
     await show();
@@ -91,9 +91,9 @@ function facts(link) {
     ["Label Studio", link.address ? `${link.address}, project ${link.remote_project ?? "not known yet"}` : `project ${link.remote_project ?? "not known yet"}`],
     ["Chooses the next task", link.pushes ? "AskNext" : "Label Studio"],
     ["Tasks", `${count(link.tasks)}${link.broken_tasks ? `, ${count(link.broken_tasks)} could not be read` : ""}`],
-    ["Annotations", `${count(link.annotations)}${link.refused_annotations ? `, ${count(link.refused_annotations)} name no class` : ""}`],
-    waiting > 0 && ["Waiting", plural(waiting, "message")],
-    link.pushed_at && ["Last order", `${link.pushed_version}, ${at(link.pushed_at)}`],
+    ["Annotations", `${count(link.annotations)}${link.refused_annotations ? `, ${count(link.refused_annotations)} with a choice that is not a class` : ""}`],
+    waiting > 0 && ["Waiting to be read", plural(waiting, "message")],
+    link.pushed_at && ["Tasks last ordered", `${at(link.pushed_at)}, by ${link.pushed_version}`],
     link.synced_at && ["Last sync", at(link.synced_at)],
   ].filter(Boolean);
 }

@@ -6,9 +6,9 @@ import { h, onDay } from "../dom.js";
 import { copied } from "./copied.js";
 
 const ROLES = [
-  ["annotator", "Annotator: labels"],
-  ["reader", "Reader: looks"],
-  ["admin", "Administrator: everything"],
+  ["annotator", "Annotator: can label"],
+  ["reader", "Reader: can only look"],
+  ["admin", "Administrator: can do everything"],
 ];
 
 export async function peopleSection(place, page) {
@@ -17,7 +17,7 @@ export async function peopleSection(place, page) {
   const role = h("select", { id: "key-role" }, ROLES.map(([value, text]) => h("option", { value }, text)));
   const made = h("div", { role: "status" });
   const rows = h("tbody");
-  const make = h("button.primary", { type: "submit" }, "Make a key");
+  const make = h("button.primary", { type: "submit" }, "Create a key");
   const form = h(
     "form.fields",
     h("div.field", h("label", { htmlFor: "key-name" }, "Name"), name),
@@ -33,7 +33,7 @@ export async function peopleSection(place, page) {
       await list();
     });
   });
-  const heads = ["Name", "Role", "Good for", "Since", ""].map((text) => h(text === "Since" ? "th.since" : text ? "th" : "td", text));
+  const heads = ["Name", "Role", "Access to", "Created", ""].map((text) => h(text === "Created" ? "th.since" : text ? "th" : "td", text));
   const table = h("table.events", h("thead", h("tr", heads)), rows);
   place.replaceChildren(form, made, h("div.scroll", { tabIndex: 0, role: "group", "aria-label": "Keys" }, table));
   await list();
@@ -53,7 +53,7 @@ export async function peopleSection(place, page) {
   function row(key) {
     const revoke = h("button.small.danger", { "aria-label": `Revoke the key of ${key.name}` }, "Revoke");
     revoke.addEventListener("click", () => {
-      if (!confirm(`Revoke the key of ${key.name}? It is useless from then on. What it labelled stays.`)) return;
+      if (!confirm(`Revoke the key of ${key.name}? It stops working at once. Labels given with it stay.`)) return;
       attempt(page, revoke, async () => {
         await call("DELETE", `/keys/${encodeURIComponent(key.id)}`);
         await list();
@@ -75,7 +75,7 @@ function shared(key, page) {
   const link = `${location.origin}${location.pathname}${page.address({ key: key.key, project: page.project.id })}`;
   return h(
     "div.made",
-    h("p", "Give this link to ", h("strong", key.name), ". It is shown this once; whoever has it, has the key."),
+    h("p", "Give this link to ", h("strong", key.name), ". It is shown only once. Anyone who has it can sign in with this key."),
     copied(link, `Link for ${key.name}`),
   );
 }

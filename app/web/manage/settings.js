@@ -1,8 +1,9 @@
-// Settings, as the service describes them: names, choices and help come from its OpenAPI document.
+// Settings, as the service describes them.
 
 import { call, projectPath } from "../api.js";
 import { attempt } from "../attempt.js";
 import { capital, h } from "../dom.js";
+import { settingSchemas, valueName } from "./setting_words.js";
 
 const FIRST = ["strategy", "explore", "overlap", "consensus", "lease_seconds", "open_classes", "retrain"];
 const FIXED = ["columns", "encoder", "encoder_options"]; // of the items that are there
@@ -10,8 +11,7 @@ const FIXED = ["columns", "encoder", "encoder_options"]; // of the items that ar
 export async function settingsSection(place, page) {
   const { project } = page;
   place.replaceChildren(h("p.fine", "One moment"));
-  const document_ = await (await fetch("openapi.json")).json();
-  const known = document_.components.schemas.ProjectSettings.properties;
+  const known = await settingSchemas();
   const names = Object.keys(known).filter((name) => !FIXED.includes(name));
   const fields = new Map(names.map((name) => [name, field(name, known[name], project.settings[name])]));
   const elements = (wanted) => names.filter((name) => FIRST.includes(name) === wanted).map((name) => fields.get(name).element);
@@ -21,8 +21,8 @@ export async function settingsSection(place, page) {
   const form = h(
     "form.settings",
     { autocomplete: "off" },
-    h("div.setting-grid", h("div.field", h("label", { htmlFor: "rename" }, "Name of the project"), project_name), elements(true)),
-    h("details", h("summary", "Model"), h("p.fine", "A change trains the model anew."), h("div.setting-grid", elements(false))),
+    h("div.setting-grid", h("div.field", h("label", { htmlFor: "rename" }, "Project name"), project_name), elements(true)),
+    h("details", h("summary", "Model"), h("p.fine", "A change here trains the model again."), h("div.setting-grid", elements(false))),
     h("div.row", save, told),
   );
   form.addEventListener("submit", (event) => {
@@ -31,7 +31,11 @@ export async function settingsSection(place, page) {
     const changed = [...fields].filter(([name, one]) => one.value !== undefined && one.value !== project.settings[name]);
     const settings = Object.fromEntries(changed.map(([name, one]) => [name, one.value]));
     attempt(page, save, async () => {
-      const answer = await call("PATCH", projectPath(project.id), { name: project_name.value.trim(), settings });
+      const change = { name: project_name.value.trim(), settings };
+      const answer = await call("PATCH", projectPath(project.id), change).catch((problem) => {
+        problem.message = titled(problem.message, known);
+        throw problem;
+      });
       Object.assign(project, answer);
       document.getElementById("title").textContent = answer.name;
       told.textContent = "Saved";
@@ -44,7 +48,7 @@ export async function settingsSection(place, page) {
 /** { element, value } of one setting; the value is undefined while it is not one. */
 function field(name, schema, value) {
   const id = `setting-${name}`;
-  const title = capital(name.replaceAll("_", " "));
+  const title = schema.title;
   const help = schema.description && h("p.fine", { id: `${id}-help` }, capital(schema.description));
   const common = { id, "aria-describedby": help ? `${id}-help` : null };
   if (typeof value === "boolean") {
@@ -56,7 +60,7 @@ function field(name, schema, value) {
       },
     };
   }
-  const input = choices(schema) ? select(common, choices(schema), value) : h("input", { ...common, value: value ?? "" });
+  const input = choices(schema) ? select(common, schema, value) : h("input", { ...common, value: value ?? "" });
   return {
     element: h("div.field", h("label", { htmlFor: id }, title), input, help),
     get value() {
@@ -65,8 +69,15 @@ function field(name, schema, value) {
   };
 }
 
-function select(common, values, value) {
-  return h("select", common, values.map((one) => h("option", { value: one ?? "", selected: one === value }, one ?? "none")));
+/** What the service says of a setting, with its title instead of its name. */
+function titled(text, known) {
+  const named = text.replace(/^Settings: (\w+): /, (all, name) => (name in known ? `${known[name].title}: ` : all));
+  return capital(named.replace(/^Settings: /, ""));
+}
+
+function select(common, schema, value) {
+  const option = (one) => h("option", { value: one ?? "", selected: one === value }, valueName(schema, one) ?? "None");
+  return h("select", common, choices(schema).map(option));
 }
 
 /** The values a setting may have, if they can be listed. */

@@ -6,17 +6,31 @@ import { brief, capital, count, h } from "../dom.js";
 import { Progress, watch } from "../jobs.js";
 
 const LOOK_AGAIN = 3000; // milliseconds
+const HARDLY = 1e-3; // of the largest weight, below which a channel is hardly used
+
+/** Hyperparameters as pairs of texts; weights have the names of their channels. */
+function parameters(found, channels) {
+  const weights = Object.entries(found).filter(([name]) => name.startsWith("weight["));
+  const largest = Math.max(...weights.map(([, value]) => value));
+  const plain = weights.map(([name]) => (weights.length > 1 ? capital(name) : "Weight"));
+  const named = channels.length === weights.length ? channels.map(({ name }) => `Weight of ${name}`) : plain;
+  const others = Object.entries(found).filter(([name]) => !name.startsWith("weight["));
+  return [
+    ...weights.map(([, value], i) => [named[i], value < HARDLY * largest ? "hardly used" : brief(value)]),
+    ...others.map(([name, value]) => [capital(name), brief(value)]),
+  ];
+}
 
 export async function trainingSection(place, page, signal) {
   const { project } = page;
   const progress = new Progress("Training");
   const facts = h("dl.pairs");
-  const buttons = [button("Tune and train", true), button("Train only", false)];
+  const buttons = [button("Tune and train", true), button("Train without tuning", false)];
   let written = ""; // the facts
   let followed = null; // a job
   progress.element.hidden = true;
   place.replaceChildren(
-    h("p.fine", "People go on labelling in the meantime. The service trains by itself, unless the setting retrain is off."),
+    h("p.fine", "People can keep labelling meanwhile. The service also trains by itself, unless the setting Retrain is “Only when asked”."),
     h("div.row", buttons),
     progress.element,
     facts,
@@ -47,7 +61,7 @@ export async function trainingSection(place, page, signal) {
       ["Model", model.model ?? "none yet"],
       ["Kernel", model.kernel ?? "none yet"],
       ["Solver", model.solver ?? "none yet"],
-      ...Object.entries(model.hyperparameters).map(([name, value]) => [capital(name), brief(value)]),
+      ...parameters(model.hyperparameters, project.encoder?.channels ?? []),
       ...model.warnings.map((warning) => ["Warning", capital(warning)]),
       ["Labels", `${count(model.labelled)} of ${count(model.items)} items`],
     ];

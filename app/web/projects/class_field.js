@@ -16,8 +16,8 @@ export function classField(project) {
   });
   area.value = lines.join("\n");
   const text =
-    "One a line. The first ten get the keys 1 to 0, then come letters. " +
-    "For a tree, begin a line with spaces: it is a kind of the line above, and an answer may be either.";
+    "One class per line. The first ten get the keys 1 to 9 and 0, the others get letters. " +
+    "For a tree, start a line with spaces: it becomes a kind of the class above, and people may answer with either.";
   const help = h("p.fine", { id: `${id}-help` }, text);
   return {
     element: h("div.field", h("label", { htmlFor: id }, "Classes"), area, help),

@@ -17,7 +17,7 @@ const KINDS = [
 export async function show(place, page) {
   await loadStyle("css/projects.css");
   const stop = new AbortController();
-  const zone = dropZone("Drop a file here", "or press to choose one", (file) => begin(file).catch(page.failed));
+  const zone = dropZone("Drop a file here", "or click to choose one", (file) => begin(file).catch(page.failed));
   const kinds = h("dl.kinds", KINDS.map(([name, text]) => h("div", h("dt", name), h("dd", text))));
   const dropping = h("section.card.step", zone, kinds);
   place.replaceChildren(h("div.column", h("h2.view-title", "New project"), dropping, emptyProject(page)));
@@ -59,7 +59,7 @@ function emptyProject(page) {
     { autocomplete: "off" },
     h("div.field", h("label", { htmlFor: "empty-name" }, "Name"), name),
     classes.element,
-    h("div.row", h("button.primary", { type: "submit" }, "Make it")),
+    h("div.row", h("button.primary", { type: "submit" }, "Create project")),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -71,6 +71,6 @@ function emptyProject(page) {
       page.failed(problem);
     }
   });
-  const summary = h("summary", "Or begin with an empty project");
-  return h("details.card", summary, h("p.fine.step", "Items come later, by file or from a program."), form);
+  const summary = h("summary", "Or start with an empty project");
+  return h("details.card", summary, h("p.fine.step", "Add items later, from a file or from a program."), form);
 }

@@ -10,10 +10,10 @@ const NAMED = 6; // classes that are named
 export async function show(place, page) {
   await loadStyle("css/projects.css");
   const list = h("ul.projects");
-  const more = h("button", { hidden: true, onclick: () => load().catch(page.failed) }, "More");
+  const more = h("button", { hidden: true, onclick: () => load().catch(page.failed) }, "Show more");
   const mayCreate = page.me.role === "admin" && !page.me.project;
   const create = mayCreate && h("a.button.primary", { href: page.address({ view: "new" }) }, "New project");
-  const hint = mayCreate && h("p.fine.drop-hint", "Drop a file with pictures, texts or numbers anywhere here to make a project of it.");
+  const hint = mayCreate && h("p.fine.drop-hint", "Drop a file of pictures, texts or numbers anywhere on this page to create a project from it.");
   const column = h("div.column", h("div.spread", h("h2.view-title", "Projects"), create), list, more, hint);
   const stop = new AbortController();
   place.replaceChildren(column);
@@ -49,9 +49,9 @@ export async function show(place, page) {
 
   function nothing() {
     const text = mayCreate
-      ? "Make one, and start labelling."
-      : "Your key is good, but there is nothing to label. Ask whoever gave it to you.";
-    return h("li.card.nothing", h("h3", "There is no project yet"), h("p.fine", text));
+      ? "Create one to start labelling."
+      : "Your key works, but there is nothing to label yet. Ask the person who gave it to you.";
+    return h("li.card.nothing", h("h3", "No projects yet"), h("p.fine", text));
   }
 
   try {

@@ -20,7 +20,7 @@ export async function show(place, page, given) {
   const name = h("input", { id: "project-name", required: true, maxLength: 200, value: project.name });
   const classes = h("div");
   const own = h("input", { type: "checkbox" });
-  const ownRow = h("label.check", { hidden: true }, own, "Labels in the file count, as mine");
+  const ownRow = h("label.check", { hidden: true }, own, "Use the labels in this file (recorded under your name)");
   const button = h("button.primary", { type: "submit", disabled: true }, "Start labelling");
   const drop = h("button.quiet", { onclick: () => discard().catch(page.failed) }, "Discard");
   const form = h(
@@ -127,12 +127,23 @@ export function describe({ added, unchanged, labelled, found, broken, broken_cou
   const kind = NAMES[found?.kind] ?? ["item"];
   const parts = [h("h3", `Found ${plural(added + unchanged, ...kind)}`)];
   if (found?.why) parts.push(h("p.fine", capital(found.why)));
-  if (unchanged) parts.push(h("p.fine", `${count(unchanged)} of them were there already.`));
-  if (labelled) parts.push(h("p.fine", `${plural(labelled, "label")} came with them.`));
+  if (unchanged) parts.push(h("p.fine", `${count(unchanged)} of them ${unchanged === 1 ? "was" : "were"} already here.`));
+  if (labelled) parts.push(h("p.fine", `${plural(labelled, "label")} added.`));
   if (lost) {
     const list = broken.slice(0, SHOWN).map((one) => h("li", h("span.mono", one.name), ` ${one.reason}`));
-    const summary = h("summary", `${plural(lost, "entry", "entries")} could not be read, and ${lost === 1 ? "was" : "were"} left out`);
+    const summary = h("summary", `${plural(lost, ...leftOut(found))} ${lost === 1 ? "was" : "were"} left out${reasons(broken, lost)}`);
     parts.push(h("details.broken", summary, h("ul.fine", list), lost > SHOWN && h("p.fine", `and ${lost - SHOWN} more`)));
   }
   return parts;
+}
+
+/** What a file has many of: files in an archive, else rows. */
+const leftOut = (found) => (found && ["image", "text"].includes(found.kind) && !found.columns.length ? ["file"] : ["row"]);
+
+/** How many were left out for which reason, where all of them are known and the reasons are few. */
+function reasons(broken, lost) {
+  const counts = new Map();
+  for (const { reason } of broken) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  if (broken.length < lost || counts.size > 3) return "";
+  return `: ${[...counts].map(([reason, n]) => (counts.size > 1 ? `${count(n)} × ${reason}` : reason)).join(", ")}`;
 }

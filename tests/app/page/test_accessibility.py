@@ -77,9 +77,9 @@ def test_everything_is_said(person, taught):
     third = ann.press("Space")
     expect(status).to_have_text(f"Skipped. Next: {third}")
     ann.press("z")
-    expect(status).to_have_text(f"Undone. Next: {second}")
+    expect(status).to_have_text(f"Undid the last answer. Next: {second}")
     ann.press("z")
-    expect(status).to_have_text(f"Undone. Next: {first}")
+    expect(status).to_have_text(f"Undid the last answer. Next: {first}")
 
 
 def test_the_keyboard_suffices(person, taught):

@@ -59,7 +59,7 @@ def test_from_a_zip_of_pictures(boss, pictures):
     page = boss.page
     drop(boss, "shapes_drawn.zip", pictures)
     expect(page.locator(".step").first).to_contain_text("Found 41 pictures")
-    expect(page.locator(".broken summary")).to_have_text("1 entry could not be read, and was left out")
+    expect(page.locator(".broken summary")).to_have_text("1 file was left out: not a JPEG, PNG or WebP picture")
     page.locator(".broken summary").click()
     expect(page.locator(".broken")).to_contain_text("broken.png")
     expect(page.get_by_label("Name", exact=True)).to_have_value("shapes drawn")
@@ -95,9 +95,9 @@ def test_from_a_csv_of_texts_whose_labels_count(boss, texts):
     expect(page.locator(".step").first).to_contain_text("Found 60 texts")
     expect(page.locator(".step").first).to_contain_text("message")
     assert sorted(page.get_by_role("textbox", name="Classes").input_value().split("\n")) == sorted([EVIL, "spam"])
-    page.get_by_label("Labels in the file count").check()
+    page.get_by_label("Use the labels in this file").check()
     page.get_by_role("button", name="Start labelling").click()
-    expect(page.locator("#content h2")).to_have_text("Nothing to ask", timeout=PLENTY)
+    expect(page.locator("#content h2")).to_have_text("Nothing left to label", timeout=PLENTY)
     expect(page.locator("#labelled")).to_have_text("60")
     assert page.evaluate("window.ran") is None
 
@@ -154,10 +154,10 @@ def test_a_file_that_is_nothing_is_told(boss):
 
 def test_an_empty_project_is_made_by_hand(boss, site):
     page = boss.page
-    page.get_by_text("Or begin with an empty project").click()
+    page.get_by_text("Or start with an empty project").click()
     page.get_by_role("textbox", name="Name").fill("By hand")
     page.get_by_role("textbox", name="Classes").fill("yes\nno")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create project").click()
     expect(page.locator("#title")).to_have_text("By hand")
     expect(page.locator(".settings")).to_be_visible()
 

@@ -22,9 +22,9 @@ def test_a_link_is_made_synced_and_ended(boss):
     with stand_in() as (remote, address):
         remote.tasks = [wire.task(i + 1, text="text", key=f"k{i}") for i in range(6)]
         page.get_by_label("Address of Label Studio").fill(address)
-        page.get_by_label("Access token from there").fill(TOKEN)
-        page.get_by_label("Number of the project there").fill("12")
-        page.get_by_role("button", name="Make a link").click()
+        page.get_by_label("Access token").fill(TOKEN)
+        page.get_by_label("Project number").fill("12")
+        page.get_by_role("button", name="Create a link").click()
         url = page.get_by_label("Address for Label Studio").input_value()
         assert httpx.get(f"{url}/health").json()["status"] == "UP"
         studio = page.locator("#manage-studio")
@@ -34,6 +34,6 @@ def test_a_link_is_made_synced_and_ended(boss):
         expect(studio.locator("div", has_text="Annotations").locator("dd").nth(3)).to_have_text("1")
         expect(studio).not_to_contain_text(TOKEN)
         page.on("dialog", lambda dialog: dialog.accept())
-        page.get_by_role("button", name="End the link").click()
-        expect(page.get_by_role("button", name="Make a link")).to_be_visible()
+        page.get_by_role("button", name="Disconnect").click()
+        expect(page.get_by_role("button", name="Create a link")).to_be_visible()
         assert httpx.get(f"{url}/health").status_code == 401

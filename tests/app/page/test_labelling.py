@@ -97,7 +97,7 @@ def test_what_was_skipped_is_offered_again(person, make_project):
     content = ann.page.locator("#content")
     expect(content).to_contain_text("You skipped 3 items")
     assert faults(ann.page) == []
-    ann.page.get_by_role("button", name="Ask the skipped ones again").click()
+    ann.page.get_by_role("button", name="Show the skipped items again").click()
     again = [ann.wait()]
     again += [ann.press("1")]
     again += [ann.press("Space")]
@@ -138,7 +138,7 @@ def test_the_end_is_told(person, make_project):
     ann.open("Nearly done")
     ann.page.locator("#new-class-name").fill("a first class")
     ann.page.keyboard.press("Enter")
-    expect(ann.page.locator("#content h2")).to_have_text("Nothing to ask")
+    expect(ann.page.locator("#content h2")).to_have_text("Nothing left to label")
     assert ann.events() == [("label", "only", "a first class")]
     ann.press("z")
     expect(ann.page.locator("#content")).to_have_text("one item")
@@ -149,7 +149,7 @@ def test_a_wrong_key_is_told(person, server):
     ann.page.goto(server)
     ann.page.locator("#key").fill("ask_" + "x" * 43)
     ann.page.keyboard.press("Enter")
-    expect(ann.page.locator("#problem")).to_have_text("The key is not known or was revoked.")
+    expect(ann.page.locator("#problem")).to_have_text("This key is unknown or was revoked: ask for a new one.")
     assert "401" in ann.complaints.pop()
     ann.page.locator("#key").fill(ann.key)
     ann.page.keyboard.press("Enter")
@@ -196,6 +196,6 @@ def test_another_project_shows_nothing_of_the_one_before(person, site):
     ann = person()
     ann.open("Demo")
     ann.visit(project=project)
-    expect(ann.page.locator("#content h2")).to_have_text("Nothing to ask")
+    expect(ann.page.locator("#content h2")).to_have_text("Nothing left to label")
     expect(ann.page.locator("#item")).to_have_attribute("data-key", "")
-    expect(ann.page.locator(".about")).to_have_text(re.compile(r"^\s*$"))
+    expect(ann.page.locator(".about")).to_have_text(re.compile(r"^\s*$"), use_inner_text=True)

@@ -37,11 +37,11 @@ def test_charts_and_advice(person, pool):
     ann.sign_in(project=pool)  # a reader cannot label: Look is what opens
     expect(ann.page.locator("#to-look")).to_have_attribute("aria-current", "page")
     expect(ann.page.locator("#to-label")).to_be_hidden()
-    expect(ann.page.locator(".verdict")).to_contain_text("o on")
+    expect(ann.page.locator(".verdict")).to_contain_text("eep labelling")
     expect(ann.page.locator(".counts tbody tr")).to_have_text(["left1315", "right1715"])
     expect(ann.page.get_by_role("img", name="Histogram of the uncertainty of 30 items")).to_be_visible()
     expect(ann.page.get_by_role("img", name="Map of 60 items")).to_be_visible()
-    expect(ann.page.get_by_role("region", name="Map of the pool")).not_to_contain_text("are drawn")
+    expect(ann.page.get_by_role("region", name="Map of the items")).not_to_contain_text("are shown")
 
 
 def test_a_point_of_the_map_opens_its_item(person, pool):
@@ -70,11 +70,11 @@ def test_a_surprise_is_put_right(person, pool, site):
     expect(dialog.locator(".pairs")).to_contain_text("Labelright")
     dialog.get_by_label("Your label").select_option("left")
     dialog.get_by_role("button", name="Save").click()
-    expect(dialog.locator(".said li").first).to_contain_text("Label left")
+    expect(dialog.locator(".said li").first).to_contain_text("Labelled left")
     votes = site.get(f"/v1/projects/{pool}/items/i4")["votes"]
     assert {vote["label"] for vote in votes} == {"left", "right"}
-    dialog.get_by_role("button", name="Retract").click()
-    expect(dialog.locator(".said li").first).to_contain_text("Retract")
+    dialog.get_by_role("button", name="Remove").click()
+    expect(dialog.locator(".said li").first).to_contain_text("Removed the label")
     assert [kind for kind, _, _ in ann.events()] == ["label", "retract"]
 
 
@@ -96,17 +96,17 @@ def test_your_label_is_your_own(person, pool, site):
     look("i10")  # others have
     expect(dialog.locator(".pairs")).to_contain_text("Labelleft")
     expect(own).to_have_value("")
-    expect(dialog.get_by_role("button", name="Retract")).to_have_count(0)
+    expect(dialog.get_by_role("button", name="Remove")).to_have_count(0)
     own.select_option("right")
     save.click()
-    expect(dialog.locator(".said li").first).to_contain_text("Label right")
+    expect(dialog.locator(".said li").first).to_contain_text("Labelled right")
     other = site.as_other(name="Dora")
     other.post(f"/v1/projects/{pool}/labels", {"labels": [{"key": "i10", "label": "left"}]}, 201)
     look("i12")
     look("i10")
     expect(dialog.locator(".pairs")).to_contain_text("Labelleft")
     expect(own).to_have_value("right")
-    dialog.get_by_role("button", name="Retract").click()
+    dialog.get_by_role("button", name="Remove").click()
     expect(own).to_have_value("")
     mine = {"headers": {"Authorization": f"Bearer {ann.key}"}}
     site.post(f"/v1/projects/{pool}/labels", {"labels": [{"key": "i41", "action": "skip"}]}, 201, **mine)
@@ -127,8 +127,8 @@ def test_the_map_says_that_it_draws_some_of_the_items(person, make_project):
                              return Chart.getChart(canvas).data.datasets.flatMap(({data}) => data).length }"""
     )
     assert drawn == 2000  # also before anybody has labelled anything
-    panel = ann.page.get_by_role("region", name="Map of the pool")
-    expect(panel).to_contain_text("2,000 of 2,030 items are drawn")
+    panel = ann.page.get_by_role("region", name="Map of the items")
+    expect(panel).to_contain_text("2,000 of 2,030 items are shown")
 
 
 def test_disagreements_and_history(person, pool):

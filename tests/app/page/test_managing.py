@@ -23,7 +23,7 @@ def boss(person, make_project):
 def test_a_link_lets_somebody_in_until_it_is_revoked(boss, person):
     page = boss.page
     page.get_by_label("Name", exact=True).fill("Carol")
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create a key").click()
     link = page.get_by_label("Link for Carol").input_value()
     guest = person()
     guest.page.goto(link)
@@ -59,19 +59,19 @@ def test_classes_are_added_renamed_and_merged(boss, site):
 
 def test_settings_are_kept(boss, site):
     page = boss.page
-    page.get_by_label("Strategy").select_option("bald")
-    page.get_by_label("Overlap").fill("2")
-    page.get_by_label("Open classes").check()
-    page.get_by_label("Name of the project").fill("Renamed")
+    page.get_by_label("Query strategy").select_option("bald")
+    page.get_by_label("People per item").fill("2")
+    page.get_by_label("Annotators may add classes").check()
+    page.get_by_label("Project name").fill("Renamed")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     found = site.get(f"/v1/projects/{boss.project}")
     wanted = {"strategy": "bald", "overlap": 2, "open_classes": True}
     assert found["name"] == "Renamed"
     assert {name: found["settings"][name] for name in wanted} == wanted
-    page.get_by_label("Overlap").fill("0")
+    page.get_by_label("People per item").fill("0")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_contain_text("verlap")
+    expect(page.get_by_role("alert")).to_contain_text("People per item: ")
     assert "422" in boss.complaints.pop()
 
 
@@ -89,20 +89,20 @@ def test_what_goes_wrong_is_told_beside_its_button(boss, site, tmp_path):
     page = boss.page
     page.set_viewport_size({"width": 1200, "height": 600})
     page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_label("Overlap").fill("0")
+    page.get_by_label("People per item").fill("0")
     save = page.get_by_role("button", name="Save")
     save.click()
-    expect(page.get_by_role("alert")).to_contain_text("verlap")
-    assert "verlap" in beside(save)
+    expect(page.get_by_role("alert")).to_contain_text("People per item: ")
+    assert "People per item" in beside(save)
     page.get_by_label("New class", exact=True).fill("cat")
     add = page.get_by_role("button", name="Add", exact=True)
     add.click()
-    expect(page.get_by_role("alert")).to_have_text("There is a class of this name already.")
+    expect(page.get_by_role("alert")).to_have_text("There is already a class with this name.")
     beside(add)
     site.post(f"/v1/projects/{boss.project}/classes/hound/merge", {"into": "dog"})
     merge = page.get_by_label("Merge hound into")
     merge.select_option("cat")
-    expect(page.get_by_role("alert")).to_have_text("There is no class of this name in the project.")
+    expect(page.get_by_role("alert")).to_have_text("The project has no class with this name.")
     beside(merge)
     expect(merge).to_have_value("")
     assert faults(page) == []
@@ -113,12 +113,12 @@ def test_what_goes_wrong_is_told_beside_its_button(boss, site, tmp_path):
     expect(page.locator("#manage-files").get_by_role("alert")).to_be_visible(timeout=30_000)
     beside(zone)
     page.get_by_label("Address of Label Studio").fill("no address")
-    link = page.get_by_role("button", name="Make a link")
+    link = page.get_by_role("button", name="Create a link")
     link.click()
     expect(page.locator("#manage-studio").get_by_role("alert")).to_be_visible()
     beside(link)
     site.delete(f"/v1/projects/{boss.project}", 204)
-    train = page.get_by_role("button", name="Train only")
+    train = page.get_by_role("button", name="Train without tuning")
     train.click()
     expect(page.get_by_role("alert")).to_have_text("There is no such project.")
     beside(train)
@@ -133,24 +133,24 @@ def test_the_panel_follows_a_training_that_began_elsewhere(boss, site, busy_jobs
     expect(panel.locator("dl")).to_contain_text("Labels8 of 12 items")  # by itself
     site.post(f"/v1/projects/{boss.project}/train", {"tune": False}, 202)
     expect(panel).to_contain_text("Waiting for its turn")
-    expect(panel.get_by_role("button", name="Train only")).to_be_disabled()
+    expect(panel.get_by_role("button", name="Train without tuning")).to_be_disabled()
     busy_jobs()
     expect(panel).to_contain_text("Trained")
-    expect(panel.get_by_role("button", name="Train only")).to_be_enabled()
+    expect(panel.get_by_role("button", name="Train without tuning")).to_be_enabled()
 
 
 def test_training_import_and_export(boss, site, tmp_path):
     page = boss.page
     labels = [{"key": f"t{i}", "label": ["cat", "dog"][i % 2]} for i in range(8)]
     site.post(f"/v1/projects/{boss.project}/labels", {"labels": labels}, 201)
-    page.get_by_role("button", name="Train only").click()
+    page.get_by_role("button", name="Train without tuning").click()
     expect(page.get_by_text("Trained", exact=True)).to_be_visible(timeout=30_000)
     expect(page.locator("#manage-training dl")).to_contain_text("Modelgp")
     more = tmp_path / "more.csv"
     more.write_text("key,a,b,label\nnew,1,2,cat\n")
-    page.get_by_label("Labels in the file count").check()
+    page.get_by_label("Use the labels in this file").check()
     page.locator("#manage-files input[type=file]").set_input_files(more)
-    expect(page.locator("#manage-files .job").first).to_contain_text("1 label came with them", timeout=30_000)
+    expect(page.locator("#manage-files .job").first).to_contain_text("1 label added", timeout=30_000)
     with page.expect_download() as download:
         page.get_by_role("button", name="Labels, JSONL").click()
     lines = download.value.path().read_text().splitlines()

@@ -35,7 +35,7 @@ def test_an_outage_in_the_midst_of_labelling(person):
 def test_a_project_that_is_gone_is_told_with_a_way_home(person, make_project, site):
     ann = person()
     ann.sign_in(project="nowhere")
-    expect(ann.page.get_by_role("heading", name="There is no such project")).to_be_visible()
+    expect(ann.page.get_by_role("heading", name="Project not found")).to_be_visible()
     expect(ann.page.locator("#views")).to_be_hidden()
     assert faults(ann.page) == []
     ann.page.get_by_role("link", name="All projects", exact=True).click()
@@ -45,7 +45,7 @@ def test_a_project_that_is_gone_is_told_with_a_way_home(person, make_project, si
     ann.wait()
     site.delete(f"/v1/projects/{project}", 204)
     ann.page.keyboard.press("1")
-    expect(ann.page.get_by_role("heading", name="There is no such project")).to_be_visible()
+    expect(ann.page.get_by_role("heading", name="Project not found")).to_be_visible()
     ann.page.get_by_role("link", name="All projects", exact=True).click()
     expect(ann.page.locator("a.project", has_text="Demo")).to_be_visible()
     assert ann.complaints

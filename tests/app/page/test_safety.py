@@ -80,7 +80,7 @@ def test_a_refused_answer_comes_back(person, make_project, site):
     first = ann.wait()
     site.patch(f"/v1/projects/{project}/classes/old", {"name": "new"})
     ann.page.keyboard.press("1")
-    expect(ann.page.locator("#problem")).to_have_text("There is no class “old” any more: choose another.")
+    expect(ann.page.locator("#problem")).to_have_text("The class “old” no longer exists. Choose another.")
     assert ann.wait() == first
     expect(ann.page.locator("button.class .name")).to_have_text(["new"])
     assert "422" in ann.complaints.pop()
@@ -102,7 +102,7 @@ def test_keys_stay_when_a_class_is_merged_elsewhere(person, make_project, site):
 
     merge("bee", "ant")
     ann.page.keyboard.press("2")  # a bee, as the page has it
-    expect(problem).to_have_text("There is no class “bee” any more: choose another.")
+    expect(problem).to_have_text("The class “bee” no longer exists. Choose another.")
     assert "422" in ann.complaints.pop()
     expect(shown).to_have_text([name for name in names if name != "bee"])
     assert keys.all_inner_texts()[:3] == ["1", "3", "4"]
@@ -115,7 +115,7 @@ def test_keys_stay_when_a_class_is_merged_elsewhere(person, make_project, site):
     assert keys.all_inner_texts()[:3] == ["1", "4", "5"]
     ann.wait()
     ann.page.keyboard.press("3")
-    expect(problem).to_have_text("There is no class “cat” any more: choose another.")
+    expect(problem).to_have_text("The class “cat” no longer exists. Choose another.")
     ann.press("4")
     ann.saved()
     assert ann.events() == [("label", first, "dog"), ("label", second, "dog")]  # the cat has become a dog

@@ -124,10 +124,10 @@ def test_the_focus_goes_along(person, make_project):
 def test_a_tree_is_entered_and_changed(person, site):
     ann = person(role="admin")
     ann.sign_in(view="new")
-    ann.page.get_by_text("Or begin with an empty project").click()
+    ann.page.get_by_text("Or start with an empty project").click()
     ann.page.locator("#empty-name").fill("Entered")
     ann.page.get_by_role("textbox", name="Classes").fill("animal\n  bird\n    robin\n  cat\ntree")
-    ann.page.get_by_role("button", name="Make it").click()
+    ann.page.get_by_role("button", name="Create project").click()
     above = ann.page.get_by_label("tree is a kind of")
     expect(above).to_be_visible()
     (project,) = re.findall("project=([^&]+)", ann.page.url)

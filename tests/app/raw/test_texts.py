@@ -112,7 +112,7 @@ def test_rows_that_do_not_fit_are_listed(site):
     content = as_csv(texts(20)) + b"too,many,cells,here\nt20,fine text here,food\n"
     result = imported(site.project(encoder="auto"), content)
     assert (result["added"], result["broken_count"], result["found"]["items"]) == (21, 1, 22)
-    assert result["broken"] == [{"name": "line 22", "reason": "4 cells under 3 names"}]
+    assert result["broken"] == [{"name": "line 22", "reason": "4 cells, but the header has 3 columns"}]
 
 
 def test_a_project_without_an_encoder_says_so(site):

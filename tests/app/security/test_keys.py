@@ -176,7 +176,7 @@ def first_lines(folder):
     try:
         for line in process.stderr:
             lines.append(line)
-            if "Open http" in line or "Keys are shown once" in line:
+            if "Open http" in line or "A key is shown only once" in line:
                 break
     finally:
         process.kill()

@@ -182,7 +182,7 @@ def test_the_log_has_the_ids_of_the_answers(tmp_path):
             health = http.get("/health/live")
     finally:
         server.stop()
-    begun = next(i for i, line in enumerate(server.lines) if "Keys are shown once" in line) + 1
+    begun = next(i for i, line in enumerate(server.lines) if "A key is shown only once" in line) + 1
     records = [json.loads(line) for line in server.lines[begun:] if line.strip()]
     assert all({"asctime", "levelname", "name", "message", "request"} <= set(record) for record in records)
     by_id = {record["request"]: record for record in records if record["name"] == "asknext.access"}

@@ -92,12 +92,12 @@ def test_tasks_that_meet_in_a_tree(service, meeting):
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        (lambda r: AddClass(r.project, "owl", "mammal"), "no class of this name"),
+        (lambda r: AddClass(r.project, "owl", "mammal"), "no class with this name"),
         (lambda r: ChangeClass(r.project, "bird", None, "robin", move=True), "cannot be a kind of itself"),
         (lambda r: ChangeClass(r.project, "bird", None, "bird", move=True), "cannot be a kind of itself"),
         (lambda r: ChangeClass(r.project, "bird", None, "mammal", move=True), "there is no class 'mammal'"),
         (lambda r: MergeClass(r.project, "bird", "robin"), "which is a kind of it"),
-        (lambda r: catalogue.ChangeProject(r.project, None, {"likelihood": "gaussian"}, None), "needs the setting"),
+        (lambda r: catalogue.ChangeProject(r.project, None, {"likelihood": "gaussian"}, None), "needs softmax"),
     ],
 )
 def test_what_is_no_tree_is_refused(service, task, message):
