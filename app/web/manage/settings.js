@@ -51,7 +51,7 @@ function field(name, schema, value) {
   const title = schema.title;
   const help = schema.description && h("p.fine", { id: `${id}-help` }, capital(schema.description));
   const common = { id, "aria-describedby": help ? `${id}-help` : null };
-  if (typeof value === "boolean") {
+  if (schema.type === "boolean") {
     const input = h("input", { ...common, type: "checkbox", checked: value });
     return {
       element: h("div.field", h("label.check", input, title), help),
@@ -83,14 +83,15 @@ function select(common, schema, value) {
 /** The values a setting may have, if they can be listed. */
 function choices({ enum: values, anyOf }) {
   if (values) return values;
-  const listed = anyOf?.find((part) => part.enum);
-  return listed && anyOf.every((part) => part.enum || part.type === "null") ? [...listed.enum, null] : null;
+  const listed = (anyOf ?? []).map((part) => part.enum ?? (part.type === "boolean" ? [true, false] : part.type === "null" ? [] : null));
+  return listed.length && listed.every(Boolean) ? [...listed.flat(), null] : null;
 }
 
 /** What was typed, as the schema has it. */
 function read(text, { type, anyOf = [] }) {
   const types = new Set([type, ...anyOf.map((part) => part.type)]);
   if (!text) return types.has("null") ? null : undefined;
+  if (types.has("boolean")) return text === "true";
   const isNumber = (types.has("number") || types.has("integer")) && !Number.isNaN(Number(text));
   return isNumber ? Number(text) : text;
 }
