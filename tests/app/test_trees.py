@@ -115,7 +115,7 @@ def test_a_tree_grows_moves_and_is_merged(site):
         ([{"name": "a", "parent": "b"}, {"name": "b", "parent": "a"}], "cannot be a kind of itself"),
         (["0", *({"name": str(i), "parent": str(i - 1)} for i in range(1, 20))], "may have 16 levels"),
         (["a", {"name": "a", "parent": None}], "different names"),
-        (["a", {"name": "b", "kind": "a"}], "not known"),
+        (["a", {"name": "b", "kind": "a"}], "unknown name"),
     ],
 )
 def test_trees_that_are_none(site, classes, message):

@@ -29,9 +29,9 @@ def _sentence(one: Advice, model: Published) -> str:
         n = len(model.record.outcomes)
         return f"{word}: on {n} items drawn at random the model was right on {round(one.value * n)}{_bound(one)}"
     if one.name == "stability of predictions":
-        return f"{word}: so many predictions have stayed the same lately (enough from {100 * STABLE:.0f} %)"
+        return f"{word}: this share of the predictions has stayed the same lately (enough from {100 * STABLE:.0f} %)"
     if one.name == "mean pool uncertainty":
-        return f"{word}: on so many items the model expects to be wrong (enough from {100 * SURE:.0f} % down)"
+        return f"{word}: the model expects to be wrong on this share of the items (enough from {100 * SURE:.0f} % down)"
     return one.reason
 
 

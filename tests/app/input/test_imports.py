@@ -197,7 +197,7 @@ def test_a_file_that_unpacks_to_more_than_memory_should_hold(http, live, monkeyp
         patch.setattr(live[1].running(project).project, "budgets", Budgets(expanded=2**20))
         job = imported(http, project, "npz", bomb)
     assert job["state"] == "failed"
-    assert "may expand to 1048576" in job["message"]
+    assert "may unpack to at most 1048576" in job["message"]
     assert stored(http, project)[1] == []
     assert imported(http, project, "npz", bomb)["state"] == "done"
 

@@ -92,7 +92,7 @@ def test_tasks_that_meet_in_a_tree(service, meeting):
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        (lambda r: AddClass(r.project, "owl", "mammal"), "no class of this name"),
+        (lambda r: AddClass(r.project, "owl", "mammal"), "no class with this name"),
         (lambda r: ChangeClass(r.project, "bird", None, "robin", move=True), "cannot be a kind of itself"),
         (lambda r: ChangeClass(r.project, "bird", None, "bird", move=True), "cannot be a kind of itself"),
         (lambda r: ChangeClass(r.project, "bird", None, "mammal", move=True), "there is no class 'mammal'"),
