@@ -87,7 +87,7 @@ class ImageEncoder(Encoder):
         """Encode by so many processes; the rows do not depend on how many."""
         results: list[Any] = [None] * len(raws)
         done = 0
-        lost = partial(str, "reading it ended the process that did")
+        lost = partial(str, "damaged: it cannot be read")
         for first, portion in in_portions(self.rows, raws, processes, lost):
             results[first : first + len(portion)] = portion
             done += len(portion)

@@ -68,12 +68,12 @@ class Setting:
 
     @property
     def at_bounds(self) -> list[tuple[str, float]]:
-        """Names of free parameters that are at a bound, with the bound. A weight may be as small as it likes."""
+        """Names of free parameters that are at a bound, with the bound; weights and noise may be as small as can be."""
         return [
             (name, float(np.exp(bound)))
             for name, log, bounds in zip(self.free, self.logs, self.log_bounds, strict=True)
             for side, bound in enumerate(bounds)
-            if abs(log - bound) < AT and (side or not name.startswith("weight"))
+            if abs(log - bound) < AT and (side or not name.startswith(("weight", "noise")))
         ]
 
     def is_near(self, other: "Setting") -> bool:

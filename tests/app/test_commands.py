@@ -167,15 +167,15 @@ def test_an_export_that_fails_leaves_what_was_there(address, tmp_path):
 
 def test_keys_beside_a_running_service(address, client, project, beside, monkeypatch):
     monkeypatch.setattr(access, "REMEMBERED", 0.1)
-    secret = done("keys", "create", "ann", *beside).strip()
+    secret = done("keys", "create", "nora", *beside).strip()
     limited = done("keys", "create", "bob", "--role", "admin", "--project", project, *beside).strip()
     done("keys", "create", "somebody whose name takes the room of others " * 3, *beside)
     with Client(address, secret) as ann, Client(address, limited) as bob:
-        assert ann.me() == {"name": "ann", "role": "annotator", "project": None}
+        assert ann.me() == {"name": "nora", "role": "annotator", "project": None}
         assert bob.me() == {"name": "bob", "role": "admin", "project": project}
         listed = done("keys", "list", *beside)
         assert secret not in listed
-        (row,) = [line for line in listed.splitlines() if "ann" in re.split(r"[│\s]+", line)]
+        (row,) = [line for line in listed.splitlines() if "nora" in re.split(r"[│\s]+", line)]
         assert done("keys", "revoke", row.replace("│", " ").split()[0], *beside) == "revoked\n"
         time.sleep(0.15)  # it was remembered for so long
         with pytest.raises(AskNextError) as error:

@@ -99,8 +99,8 @@ def repeated(head, unit, size, tail=b""):
 FILES = {
     "empty entries": (empty_entries, "directory of an archive"),
     "a few entries too many": (few_more_entries, "200000 entries"),
-    "long texts": (long_texts, "may expand to"),
-    "zeros": (zeros, "may expand to"),
+    "long texts": (long_texts, "may unpack to"),
+    "zeros": (zeros, "may unpack to"),
     "small numbers": (small_numbers, ""),
     "many rows": (many_rows, "2000000 items"),
     "declared columns": (declared([1, 2**31]), "columns"),

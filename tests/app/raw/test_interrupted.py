@@ -186,5 +186,5 @@ def test_an_item_that_ends_the_process_is_broken(monkeypatch):
         monkeypatch.setattr(process, "_call", deadly)
         encoded = process.encode(rows, lambda _: None)
     assert encoded.good == [0, 1, 2, 3, 5, 6, 7, 8]
-    assert encoded.broken == {4: "reading it ended the process that did"}
+    assert encoded.broken == {4: "damaged: it cannot be read"}
     assert encoded.table.shape[0] == 8
