@@ -7,12 +7,15 @@ import numpy as np
 from core._types import Floats, Indices, Table
 from core.factory import make_operator, make_regression, single_reader
 from core.histograms import FEW_LEVELS, LevelRule
-from core.posterior import costs, one_vs_all
+from core.kernels import Kernel
+from core.linalg import HistogramOperator
+from core.posterior import LabelRegression, costs, one_vs_all
 from core.selection.kernel import SURE, standard_error
 from core.settings import Settings
 from core.tuning import leave_one_out, tune
 
-COMPARED_ROWS = 1000
+COMPARED_ROWS = 500
+TRIFLE = 0.005  # of the error
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,8 @@ class LevelLoss:
 
     @property
     def is_sure(self) -> bool:
-        """Whether something is lost, by two standard errors."""
-        return self.loss > SURE * self.loss_error
+        """Whether something is lost: by two standard errors, and more than a trifle."""
+        return self.loss > max(SURE * self.loss_error, TRIFLE * self.error)
 
     def __str__(self) -> str:
         return (
@@ -48,7 +51,7 @@ def choose_levels(settings: Settings, x: Table, labels: Indices, n_classes: int)
     if settings.posterior != "auto" or not pays(x, n_classes):
         return "auto", None
     loss = level_loss(settings, x, labels, n_classes)
-    return ("auto" if loss.is_sure else "few"), loss
+    return ("few" if loss is not None and not loss.is_sure else "auto"), loss
 
 
 def pays(x: Table, n_classes: int) -> bool:
@@ -58,24 +61,32 @@ def pays(x: Table, n_classes: int) -> bool:
     return table["levels"].seconds < table["dual"].seconds
 
 
-def level_loss(settings: Settings, x: Table, labels: Indices, n_classes: int) -> LevelLoss:
-    """Measured on rows that are spread evenly over x, with the noise that is best with every value."""
+def level_loss(settings: Settings, x: Table, labels: Indices, n_classes: int) -> LevelLoss | None:
+    """Measured on rows that are spread evenly over x, at the parameters that are best with every value.
+
+    None where few levels are all there are.
+    """
+    plain = replace(settings, posterior="dual", levels="few")
+    reader = single_reader(plain, x)
+    few = make_operator(plain, x, reader, rows=False)
+    if not (isinstance(few, HistogramOperator) and few.histograms.quantised):
+        return None
     rows = np.unique(np.linspace(0, len(labels) - 1, COMPARED_ROWS).astype(np.int64))
-    some = x[rows], labels[rows], n_classes
-    every = _errors(replace(settings, levels=None), *some)
-    few = _errors(replace(settings, levels="few"), *some, sample_of=x)
-    return LevelLoss(float(every.mean()), float((few - every).mean()), standard_error(few - every))
-
-
-def _errors(settings: Settings, x: Table, labels: Indices, n_classes: int, sample_of: Table | None = None) -> Floats:
-    """Squared leave-one-out error of each row, with levels chosen from all rows of which these are a sample."""
-    plain = replace(settings, posterior="dual")
-    known = x if sample_of is None else sample_of
-    reader = single_reader(plain, known)
-    operator = make_operator(plain, known, reader, rows=False)
-    operator.append(operator.encode(reader(x)))
-    model = make_regression(plain, operator, labels, n_classes)
+    some, numbers = x[rows], labels[rows]
+    every = make_operator(replace(plain, levels=None), some, reader)
+    model = make_regression(plain, every, numbers, n_classes)
     found = tune(model, "loo")
-    model.reset(found.kernel, found.noise)
+    few.append(few.encode(reader(some)))
+    errors = [
+        _errors(make_regression(plain, operator, numbers, n_classes), found.kernel, found.noise)
+        for operator in (every, few)
+    ]
+    lost = errors[1] - errors[0]
+    return LevelLoss(float(errors[0].mean()), float(lost.mean()), standard_error(lost))
+
+
+def _errors(model: LabelRegression, kernel: Kernel, noise: float) -> Floats:
+    """Squared leave-one-out error of each row, summed over the classes."""
+    model.reset(kernel, noise)
     means, _ = leave_one_out(model)
-    return np.asarray(((one_vs_all(labels, n_classes) - means) ** 2).sum(axis=1))
+    return np.asarray(((one_vs_all(model.labels, model.n_classes) - means) ** 2).sum(axis=1))
