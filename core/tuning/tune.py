@@ -13,11 +13,13 @@ from core.tuning.bound_criterion import BoundCriterion
 from core.tuning.criteria import Criterion, CriterionName, Evaluation
 from core.tuning.dual_criterion import DualCriterion
 from core.tuning.level_criterion import LevelCriterion
-from core.tuning.search import LADDER, Found, Setting, best_noise, gradient_search, simplex_search
+from core.tuning.search import LADDER, NOISE_BOUNDS, Found, Setting, best_noise, gradient_search, simplex_search
 
 Given = tuple[Kernel, float]
 """A kernel and a noise."""
 
+TYPICAL_NOISE = 0.1  # of the mean of k(x, x), around which the noise of a sum of kernels is expected
+WIDE = 2.0  # standard deviation of its logarithm, and of those of gamma and weights
 SAMPLE_ROWS = 2000  # of a system that cannot be factored, for criteria that must be
 
 
@@ -65,6 +67,42 @@ def in_units(criterion: Criterion, units: Units) -> Criterion:
     def evaluate(kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:
         found = criterion(units.true(kernel), noise, gradient=gradient)
         return found if found.by_theta is None else replace(found, by_theta=units.pull_back(kernel, found.by_theta))
+
+    return evaluate
+
+
+def with_prior(criterion: Criterion, name: CriterionName, n_values: int) -> Criterion:
+    """The criterion of a sum of kernels in units, with a weak prior on what few labels leave open.
+
+    Log-normal: weights around their geometric mean, gamma around 1 and the noise around a tenth of the mean of k(x, x).
+    Leave-one-out error counts by its logarithm, as n_values residuals of one variance do.
+    """
+
+    def evaluate(kernel: Kernel, noise: float, *, gradient: bool = False) -> Evaluation:
+        found = criterion(kernel, noise, gradient=gradient)
+        if not isinstance(kernel, SumKernel):
+            return found
+        weights = np.maximum(kernel.weights, np.finfo(float).tiny)
+        ratios = (np.log(weights) - np.log(weights).mean()) / WIDE**2
+        size = np.log(noise / weights.sum() / TYPICAL_NOISE) / WIDE**2
+        by = dict.fromkeys(kernel.names, 0.0)
+        by |= {f"weight[{c}]": 2 * ratios[c] / weights[c] - 2 * size / weights.sum() for c in range(len(weights))}
+        total = (float((ratios**2).sum()) + size**2) * WIDE**2
+        for number, own in enumerate(kernel.channels):
+            if isinstance(own, RBFKernel):
+                total += float(np.log(own.gamma)) ** 2 / WIDE**2
+                by[f"gamma[{number}]"] = 2 * np.log(own.gamma) / own.gamma / WIDE**2
+        factor = found.value / n_values if name == "loo" else 0.5
+        if found.by_theta is None:
+            return replace(found, value=found.value + factor * total)
+        by_theta = found.by_theta + factor * np.array(list(by.values()))
+        return replace(
+            found,
+            value=found.value + factor * total,
+            by_theta=by_theta if name != "loo" else by_theta + found.by_theta * total / n_values,
+            by_log_noise=(found.by_log_noise or 0.0) * (1.0 + (total / n_values if name == "loo" else 0.0))
+            + 2 * factor * size,
+        )
 
     return evaluate
 
@@ -131,8 +169,9 @@ def tune(
     weights = weights or isinstance(now[0], SumKernel)
     # A search on a sample finds the neighbourhood of the optimum at a small part of the cost.
     many = name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS
-    criterion = in_units(criterion_for(model, name), units)
-    few = in_units(_sampled(model, name), units) if many else criterion
+    values = len(model.labels) * max(model.n_classes, 1)
+    criterion = with_prior(in_units(criterion_for(model, name), units), name, values)
+    few = with_prior(in_units(_sampled(model, name), units), name, values) if many else criterion
     begins, spent = starts(few, units, settings, now, free, on_step), len(LADDER)
     if weights:
         ends = [gradient_search(criterion, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
@@ -149,9 +188,12 @@ def tune(
     if not (np.isfinite(amplitude) and amplitude > 0.0):
         amplitude = 1.0
     setting = found.setting
+    noise = setting.noise
+    if isinstance(setting.kernel, SumKernel):  # weights have a scale of their own, which bounds know nothing of
+        noise = max(noise, NOISE_BOUNDS[0] * float(setting.kernel.weights.sum()))
     return Tuned(
         units.true(setting.kernel).scaled(amplitude),
-        setting.noise * amplitude,
+        noise * amplitude,
         name,
         found.evaluation.value,
         spent,

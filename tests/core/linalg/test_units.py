@@ -10,6 +10,7 @@ from core.histograms import Histograms
 from core.kernels import IntersectionKernel, LinearKernel, NormalisedIntersectionKernel, RBFKernel, SumKernel
 from core.linalg import DenseOperator, HistogramOperator, LinearOperator, SumOperator, Units, histogram_operator
 from core.tuning import DualCriterion, in_units
+from core.tuning.tune import with_prior
 from tests.core.data import continuous
 from tests.reference.dense import targets
 
@@ -98,6 +99,21 @@ def test_gradients_in_units(name):
     found = criterion(start, 0.3, gradient=True).by_theta
     expected = approx_fprime(start.theta, lambda theta: criterion(start.with_theta(theta), 0.3).value, 1e-6)
     assert found == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["loo", "evidence"])
+def test_gradients_with_the_prior_of_a_sum(name):
+    operator = channels()
+    units = Units.of([operator])
+    plain = in_units(DualCriterion(operator, targets(np.arange(12) % 2, 2), np.ones(12), name), units)
+    criterion = with_prior(plain, name, 24)
+    start = units.plain(operator.kernel, 0.3)[0]
+    found = criterion(start, 0.3, gradient=True)
+    expected = approx_fprime(start.theta, lambda theta: criterion(start.with_theta(theta), 0.3).value, 1e-7)
+    assert found.by_theta == pytest.approx(expected, rel=1e-3, abs=1e-4)
+    (by_noise,) = approx_fprime([np.log(0.3)], lambda log: criterion(start, float(np.exp(log[0]))).value, 1e-7)
+    assert found.by_log_noise == pytest.approx(by_noise, rel=1e-3, abs=1e-5)
+    assert found.value > plain(start, 0.3).value
 
 
 def test_distances_are_between_rows_that_differ():
