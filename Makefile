@@ -37,7 +37,8 @@ coverage: $(VENV)/ready ## how much of app its tests reach
 test-label-studio: $(VENV)/ready $(VENV)-label-studio/ready ## end to end with a real Label Studio
 	LABEL_STUDIO=$(VENV)-label-studio/bin/label-studio $(BIN)/pytest tests/label_studio -s --durations=0
 
-TORTURE := tests/app/reliability tests/app/input tests/app/security tests/app/raw tests/core/test_all_or_nothing.py
+TORTURE := tests/app/reliability tests/app/input tests/app/security tests/app/raw tests/core/test_all_or_nothing.py \
+	tests/core/learner/test_rebuilding.py
 
 # Kills, full disks and load at full length; `make test` has short forms of all of it. What is timed runs by itself.
 torture: $(VENV)/ready ## kills, full disks and load at full length

@@ -90,6 +90,7 @@ class Process:
     data_dir: object
     environment: dict = field(default_factory=dict)
     port: int = 0
+    patience = 60.0  # seconds until it is ready
 
     def start(self, *, ready=True):
         command = [sys.executable, "-m", "app", "serve", "--port", str(self.port), "--data-dir", str(self.data_dir)]
@@ -110,7 +111,7 @@ class Process:
         self._reader = threading.Thread(target=lambda: self.lines.extend(self.process.stderr), daemon=True)
         self._reader.start()
         if ready:
-            wait_until_ready(self.address)
+            wait_until_ready(self.address, self.patience)
         return self
 
     def kill(self):

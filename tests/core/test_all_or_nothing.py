@@ -1,5 +1,6 @@
 """A call that fails or is interrupted leaves what was there, to the last bit, and the next one knows nothing of it."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -12,12 +13,27 @@ from core.linalg import DenseOperator
 from core.posterior import LabelRegression
 from core.softmax import Prior, SoftmaxRegression
 from tests.core.data import word_counts
-from tests.core.interrupts import TORTURE, interrupted_at, places, reaching, refused_at
+from tests.core.interrupts import (
+    EARLY,
+    LONG,
+    TORTURE,
+    at_arrays,
+    at_lines,
+    counted,
+    cut_off_in_copies,
+    is_from,
+    places,
+    raising,
+    ways,
+)
 
-pytestmark = pytest.mark.jit  # kernels are one step each
+pytestmark = [
+    pytest.mark.jit,  # kernels are one step each
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),  # copies are of threads that do nothing
+]
 
 FEW = 4  # places to be cut off at, by either kind
-LONG = 20_000  # lines from which on there are fewer
+CUTS = ((at_lines, KeyboardInterrupt), (at_arrays, MemoryError))
 N, M, D = 48, 3, 6
 X, Y = word_counts(N, D, M)
 PROBE = word_counts(7, D, M, seed=1)[0] * 0.9
@@ -26,25 +42,41 @@ NAMES = ["ant", "bee", "cat"]
 
 
 def check_cut_off(make, change, facts, tolerance=0.0):
-    first, whole, thing = make(), make(), make()
+    first = make()
     change(make())  # whatever is made once, such as compiled kernels
     before = facts(first)
-    with interrupted_at(0) as lines:
-        change(first)
-    for one in (whole, thing):  # at the last step, so that what is kept for later is the same in both
+    last, _ = counted(partial(change, first))
+
+    def made():
+        """Cut off at the last step, so that what is kept for later is the same in all."""
+        one = make()
         assert_same(facts(one), before)
-        with pytest.raises(KeyboardInterrupt), interrupted_at(lines[0]):
+        with pytest.raises(KeyboardInterrupt), at_lines([last], raising(KeyboardInterrupt)):
             change(one)
-    with interrupted_at(0) as lines, refused_at(0) as arrays:
-        change(whole)
-    for cut, error, total in ((interrupted_at, KeyboardInterrupt, lines[0]), (refused_at, MemoryError, arrays[0])):
-        for place in places(total, FEW if lines[0] < LONG else 2):
-            with pytest.raises(error), cut(place):
+        return one
+
+    whole, thing = made(), made()
+    totals = counted(partial(change, whole))
+    for (at, error), total in zip(CUTS, totals, strict=True):
+        steps = places(totals[0], total, FEW if totals[0] < LONG else 2)
+        if TORTURE and totals[0] >= LONG:
+            those, one = ways(at, partial(change, made())), made()
+            late = [step for step in those if step > EARLY]
+            cut_off_in_copies(at, late, error, partial(change, one), partial(check_facts, facts, one, before))
+            assert_same(facts(one), facts(whole), tolerance)
+            steps += [step for step in those if step <= EARLY]
+        for step in steps:
+            with pytest.raises(BaseException) as found, at([step], raising(error)):  # noqa: PT011 - looked at below
                 change(thing)
+            assert is_from(found.value, error)
             assert_same(facts(thing), before)
     change(thing)
     for one in (first, whole):
         assert_same(facts(thing), facts(one), tolerance)
+
+
+def check_facts(facts, thing, expected):
+    assert_same(facts(thing), expected)
 
 
 def assert_same(found, expected, tolerance=0.0):
@@ -56,6 +88,26 @@ def assert_same(found, expected, tolerance=0.0):
             assert np.array_equal(found[name], value), name
         else:
             assert found[name] == value, name
+
+
+def test_half_a_change_is_found():
+    """By the copies, which `make test` has no other use for."""
+
+    def change(thing):
+        thing["a"] = np.zeros(1).sum() + 1
+        thing["b"] = np.zeros(1).sum() + 1
+
+    def swallow(thing):
+        try:
+            change(thing)
+        except MemoryError:
+            thing.clear()
+
+    for run, found in ((change, [2]), (swallow, [1, 2])):
+        thing = {}
+        check = partial(check_facts, dict, thing, {})
+        with pytest.raises(AssertionError, match=re.escape(str(found))):
+            cut_off_in_copies(at_arrays, [1, 2], MemoryError, partial(run, thing), check)
 
 
 def learner_of(settings, parents=None):
@@ -286,13 +338,11 @@ def test_readers_never_see_half_a_change(name):
     """Whenever somebody looks, a change has been made whole or not at all."""
     changes = [LEARNER_CHANGES[change] for change in ("label with a new class", "retract", "add items")]
     for change in changes:
-        counted, learner = learner_of(LEARNERS[name]), learner_of(LEARNERS[name])
-        before, seen = learner_facts(learner), []
-        with reaching(0, None) as lines:
-            change(counted)
-        for place in places(lines[0], 3):
+        before, seen = learner_facts(learner_of(LEARNERS[name])), []
+        lines, _ = counted(partial(change, learner_of(LEARNERS[name])))
+        for place in places(lines, lines, 3):
             learner = learner_of(LEARNERS[name])
-            with reaching(place, lambda learner=learner, seen=seen: seen.append(learner_facts(learner))):
+            with at_lines([place], lambda learner=learner, seen=seen: seen.append(learner_facts(learner))):
                 change(learner)
         assert seen
         for facts in seen:
@@ -301,14 +351,13 @@ def test_readers_never_see_half_a_change(name):
 
 def test_a_published_state_is_of_one_moment():
     """A change that comes between two looks at the learner, as in another thread."""
-    counted, learner = learner_of({}), learner_of({})
-    with reaching(0, None) as lines:
-        counted.publish()
+    learner = learner_of({})
+    lines, _ = counted(learner_of({}).publish)
     counts = {learner.version + place: int((learner.labels >= 0).sum()) for place in (0, 1)}
     counts[learner.version + 1] += 1
-    for place in range(1, lines[0] + 1):
+    for place in range(1, lines + 1):
         learner = learner_of({})
-        with reaching(place, lambda learner=learner: learner.label(30, "bee")):
+        with at_lines([place], lambda learner=learner: learner.label(30, "bee")):
             seen = learner.publish()
         assert (seen.labels >= 0).sum() == counts[seen.version]
         assert (seen.labels[30] >= 0) == (seen.variance[30] < learner_of({}).variance[30] - 1e-3)

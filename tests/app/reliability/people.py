@@ -12,12 +12,11 @@ import httpx
 import numpy as np
 
 from tests.app.live import ADMIN
-from tests.app.reliability.servers import scaled
+from tests.app.reliability.servers import PATIENCE, scaled
 
 CLASSES = ["red", "green", "blue"]
 COLUMNS = 8
 TOP = scaled(25, 100)  # questions that are compared
-PATIENCE = scaled(60.0, 300.0)  # seconds that a training may wait for the processor
 
 
 def client(address, key=ADMIN, timeout=120.0):  # a database may pause for a minute

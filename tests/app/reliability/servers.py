@@ -19,8 +19,13 @@ def scaled(short, full):
     return full if TORTURE else short
 
 
+PATIENCE = scaled(60.0, 300.0)  # seconds that a training, or a model that is restored, may wait for the processor
+
+
 class Started(Process):
     """`asknext serve` as anybody starts it."""
+
+    patience = PATIENCE
 
     @property
     def is_running(self):
@@ -34,6 +39,8 @@ class Started(Process):
 
 class Forked(Process):
     """`asknext serve` forked from a process that has imported it already: a start takes half a second, not three."""
+
+    patience = PATIENCE
 
     def start(self, *, ready=True):
         CONTEXT.set_forkserver_preload(PRELOADED)
@@ -50,7 +57,7 @@ class Forked(Process):
         self.address = self.log.read_text().split("Listening on ")[1].split()[0]
         self.port = int(self.address.rpartition(":")[2])
         if ready:
-            wait_until_ready(self.address)
+            wait_until_ready(self.address, self.patience)
         return self
 
     def stop(self):
