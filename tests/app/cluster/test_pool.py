@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from core import Labelling, OnlineLearner, Settings
+from core import Channel, Labelling, OnlineLearner, Settings
 from core.histograms import Chunked
 from tests.core.data import word_counts
 
@@ -67,6 +67,24 @@ def test_the_same_answers_as_in_one_process(cluster, alone):
     assert not learner.is_here
     assert taught(learner) == alone[1]
     same(learner, alone[0])
+
+
+SUM = (Channel(columns=(0, 8), normalise=True), Channel("rbf", columns=(6, 12)), Channel("linear", columns=(8, 12)))
+
+
+@pytest.mark.parametrize("settings", [{"normalise": True}, {"kernel": SUM}], ids=["normalised", "sum"])
+def test_what_texts_and_tables_are_seen_by_lives_on_workers_too(cluster, settings):
+    """To rounding: products of dense blocks depend on their shape."""
+    far, here = built(cluster, **settings), built(None, **settings)
+    assert not far.is_here
+    for learner in (far, here):
+        briefly(learner)
+        learner.add_items(word_counts(40, 12, 3, words=20, seed=5)[0])
+        learner.label(M + 1, "bee")
+        learner.tune()
+    assert np.allclose(far.mean, here.mean, atol=1e-8)
+    assert np.allclose(far.variance, here.variance, atol=1e-8)
+    assert [pick.row for pick in far.query(3, seed=1)] == [pick.row for pick in here.query(3, seed=1)]
 
 
 def killed(seconds, kill, work):
