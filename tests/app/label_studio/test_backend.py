@@ -39,7 +39,7 @@ def test_a_deleted_project_has_no_backend(backend):
     ("schema", "settings", "why"),
     [
         (wire.config(choice="multiple"), {}, "one class"),
-        (wire.config(classes=["Positive", "Neutral"]), {"classes": ("Positive", "Negative")}, "no classes"),
+        (wire.config(classes=["Positive", "Neutral"]), {"classes": ("Positive", "Negative")}, "are not classes"),
         (wire.config(wire.IMAGE), {}, "kind text"),
         (wire.config('<Audio name="a" value="$url"/>'), {}, "features"),
     ],
