@@ -36,7 +36,7 @@ class Budgets:
 
         >>> Budgets(columns=10).check_columns(11)
         Traceback (most recent call last):
-        app.services.problems.Invalid: items may have 10 columns, not 11 (ASKNEXT_MAX_COLUMNS)
+        app.services.problems.Invalid: items may have at most 10 columns, not 11; ASKNEXT_MAX_COLUMNS raises the limit
         """
         if columns > self.columns:
             raise Invalid(

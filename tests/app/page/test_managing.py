@@ -160,10 +160,12 @@ def test_training_import_and_export(boss, site, tmp_path):
 
 def test_a_training_that_ended_at_a_bound_says_so(boss, site):
     page = boss.page
+    change = {"settings": {"kernel": "hik", "transform": "power"}}
+    site.patch(f"/v1/projects/{boss.project}", change)
     labels = [{"key": f"t{i}", "label": ["cat", "dog"][i % 2]} for i in range(12)]
     site.post(f"/v1/projects/{boss.project}/labels", {"labels": labels}, 201)
     page.get_by_role("button", name="Tune and train").click()
-    expect(page.locator("#manage-training dl")).to_contain_text("WarningThe search for", timeout=30_000)
+    expect(page.locator("#manage-training dl")).to_contain_text("WarningThe search for eta", timeout=30_000)
 
 
 def test_the_card_is_read_and_opened_as_json(boss):
