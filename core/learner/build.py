@@ -46,10 +46,11 @@ def _choose_levels(
 ) -> Parameters:
     """The rule for levels, where so many labels make level space the quicker one. Once few, they stay few."""
     plain = with_kernel(settings, parameters.kernel) if settings.kernel == "auto" and parameters.kernel else settings
-    if plain.kernel != "hik" or parameters.levels == "few" or len(np.unique(labels)) < 2:
+    is_open = settings.levels == "auto" and parameters.levels != "few" and plain.kernel == "hik"
+    if not is_open or len(np.unique(labels)) < 2:
         return parameters
     rule, _ = choose_levels(plain, Reader(histograms=False, complement=None).check(x[items]), labels, n_classes)
-    return replace(parameters, levels=rule) if settings.levels == "auto" else parameters
+    return replace(parameters, levels=rule)
 
 
 def _choose_kernel(

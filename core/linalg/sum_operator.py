@@ -138,18 +138,16 @@ class SumOperator(Drafted):
             channel.remove(rows)
 
     def encode(self, query: Rows) -> ChannelRows:
-        return self._each(query, "encode")
+        pairs = zip(self.channels, channel_rows(query).channels, strict=True)
+        return ChannelRows(tuple(channel.encode(own) for channel, own in pairs))
 
     def learn_levels(self, query: Rows) -> ChannelRows:
-        return self._each(query, "learn_levels")
+        pairs = zip(self.channels, channel_rows(query).channels, strict=True)
+        return ChannelRows(tuple(channel.learn_levels(own) for channel, own in pairs))
 
     def follow_levels(self, levels: tuple[Any, ...]) -> None:
         for channel, own in zip(self.channels, levels, strict=True):
             channel.follow_levels(own)
-
-    def _each(self, query: Rows, method: str) -> ChannelRows:
-        pairs = zip(self.channels, channel_rows(query).channels, strict=True)
-        return ChannelRows(tuple(getattr(channel, method)(own) for channel, own in pairs))
 
     def _weighted(self) -> list[tuple[float, Any]]:
         """Channels that count, with their weights."""
