@@ -1,7 +1,7 @@
 """Which model: one Gaussian process or a forest with one in every leaf, by held-out labels."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,24 +9,13 @@ from core._types import Floats, Indices, Table
 from core.factory import make_kernel, make_operator, make_regression, single_reader
 from core.forest import Forest, LeafSettings, TableRows, tree_rule, tune_shared
 from core.posterior import one_vs_all
-from core.selection.kernel import Contender, compare, summary
+from core.selection.compare import Verdict, compare
 from core.settings import Settings
 from core.tuning import tune
 
 FOLDS = 5
 COMPARED_ROWS = 4000  # at most
 TUNED_ROWS = 1000  # that tell the parameters of one model for all
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """The model that won, and what it was compared with."""
-
-    name: str
-    contenders: tuple[Contender, ...]
-
-    def __str__(self) -> str:
-        return summary(self.name, "squared error of held-out labels", self.contenders)
 
 
 def least_labels(settings: Settings) -> int:
@@ -41,7 +30,7 @@ def choose_model(
     n_classes: int,
     incumbent: str | None = None,
     on_step: Callable[[], object] = lambda: None,
-) -> ModelChoice:
+) -> Verdict:
     """Compare both on (a sample of) the labelled rows, each row predicted by the other folds.
 
     The measure is the squared error of the means, by which noise and kernels are chosen, too: unlike accuracy it is
@@ -64,7 +53,8 @@ def choose_model(
             on_step()
             means = contestant.means(x[a], labels[a], x[b])
             errors[name][b] = ((one_vs_all(labels[b], n_classes) - means) ** 2).sum(axis=1)
-    return ModelChoice(*compare(errors, incumbent))
+    winner, contenders = compare(errors, incumbent)
+    return Verdict(winner, "squared error of held-out labels", contenders)
 
 
 class _Gp:
