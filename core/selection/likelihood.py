@@ -47,9 +47,8 @@ def choose_likelihood(
     operator = make_operator(settings, some, make_reader(settings, some))
     seconds = label_seconds(operator, len(labels), n_items, n_classes)
     if seconds > ANSWER_SECONDS:
-        return Verdict(
-            "gaussian", MEASURE, reason=f"under softmax a label would take some {1000.0 * seconds:.0f} ms"
-        ), None
+        reason = f"under softmax a label would take some {1000.0 * seconds:.0f} ms"
+        return Verdict("gaussian", MEASURE, reason=reason), None
     model = make_regression(settings, operator, numbers, n_classes)
     found = tune(model, _criterion(settings), weights=settings.tune_weights, on_step=on_step)
     model.reset(found.kernel, found.noise)
@@ -91,16 +90,16 @@ def label_seconds(operator: Operator, n_labels: int, n_items: int, n_classes: in
     `operator` has rows like those of the pool.
     """
     channels = operator.channels if isinstance(operator, SumOperator) else (operator,)
-    means: float = sum(_means_cost(channel, n_labels, n_items, n_classes) for channel in channels)
-    return (means + PRODUCTS * n_labels**2 * n_classes * SOLVE) / 1e9
+    means = sum(_means_cost(channel, n_labels, n_items, n_classes) for channel in channels)
+    return float(means + PRODUCTS * n_labels**2 * n_classes * SOLVE) / 1e9
 
 
 def _means_cost(operator: Operator, n_labels: int, n_items: int, n_classes: int) -> float:
     if isinstance(operator, HistogramOperator):
         entries = (n_items + 2 * n_labels) * operator.rows.nnz / max(len(operator), 1)
-        return (entries + len(operator.levels)) * n_classes * GATHER
+        return float((entries + len(operator.levels)) * n_classes * GATHER)
     width = vectors(operator.training_rows(np.arange(min(len(operator), 1)))).shape[1]
-    return n_items * n_labels * (ENTRY + (width + n_classes) * SOLVE)
+    return float(n_items * n_labels * (ENTRY + (width + n_classes) * SOLVE))
 
 
 def _criterion(settings: Settings) -> CriterionName:
