@@ -29,7 +29,7 @@ from core.models.softmax_state import SoftmaxState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
-from core.selection.likelihood import MAX_VARIANCE, in_use, regression_kernel, softmax_variances
+from core.selection.likelihood import KERNEL_ROWS, MAX_VARIANCE, in_use, regression_kernel, softmax_variances
 from core.settings import Settings
 from core.softmax.classes import SoftmaxClasses, depth_prior
 from core.softmax.laplace import centred, left_out
@@ -251,11 +251,12 @@ class SoftmaxPool(Drafted):
         return found.at_bounds
 
     def _tune_variances(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
-        operator = self.operator.with_kernel(self.kernel_in_use).only(np.arange(len(self.numbers)))
-        regression = make_regression(settings, operator, self.numbers, self.model.n_classes)
-        regression.noise_factors = self.noise_factors
+        rows = np.unique(np.linspace(0, len(self.numbers) - 1, KERNEL_ROWS).astype(np.int64))
+        operator = self.operator.with_kernel(self.kernel_in_use).only(rows)
+        regression = make_regression(settings, operator, self.numbers[rows], self.model.n_classes)
+        regression.noise_factors = self.noise_factors[rows]
         at_bounds = regression_kernel(settings, regression, untuned(settings, operator), on_step)
-        found = softmax_variances(regression, on_step)
+        found = softmax_variances(regression, on_step, self.model.prior)
         kernel, noise = in_use(found.prior)
         self.reset(kernel, [noise])
         free = np.flatnonzero(self.labels < 0)

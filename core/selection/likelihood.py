@@ -21,8 +21,10 @@ from core.tuning import CriterionName, Given, find_sharpness, mean_gap, tune
 MEASURE = "log loss of held-out labels"
 MIN_LABELS = 50  # with fewer there is nothing to decide by
 COMPARED_ROWS = 600
-ANSWER_SECONDS = 0.1  # that a label may take under the softmax likelihood
+KERNEL_ROWS = 1000  # that tell the kernel of class functions
+ANSWER_SECONDS = 0.3  # that a label may take under the softmax likelihood, by the cost model
 PRODUCTS = 80  # of the kernel matrix in a fit that starts from the last
+READ = 1.0  # nanoseconds, of an entry of that matrix; columns are multiplied meanwhile, at twice the cost of large ones
 MAX_VARIANCE = 1e3  # of a function: a few labels that are easy to tell apart would have it without end
 
 
@@ -71,11 +73,15 @@ def regression_kernel(
     return tuple(one for one in found.at_bounds if one.parameter != "noise")
 
 
-def softmax_variances(model: LabelRegression, on_step: Callable[[], object]) -> FoundVariances:
-    """Those of class functions under the kernel of a label regression, on its rows."""
+def softmax_variances(
+    model: LabelRegression, on_step: Callable[[], object], last: Prior | None = None
+) -> FoundVariances:
+    """Those of class functions under the kernel of a label regression, on its rows; `last` is what a search found."""
     kernel, counts = model.operator.kernel, 1.0 / model.noise_factors
     prior = depth_prior(ClassTree.flat(model.n_classes), replace(kernel, bias=0.0), kernel.bias, [model.noise])
-    return find_variances(model.operator, model.labels, prior, counts=counts, most=MAX_VARIANCE, on_step=on_step)
+    return find_variances(
+        model.operator, model.labels, prior, last=last, counts=counts, most=MAX_VARIANCE, on_step=on_step
+    )
 
 
 def in_use(prior: Prior) -> Given:
@@ -91,7 +97,7 @@ def label_seconds(operator: Operator, n_labels: int, n_items: int, n_classes: in
     """
     channels = operator.channels if isinstance(operator, SumOperator) else (operator,)
     means = sum(_means_cost(channel, n_labels, n_items, n_classes) for channel in channels)
-    return float(means + PRODUCTS * n_labels**2 * n_classes * SOLVE) / 1e9
+    return float(means + PRODUCTS * n_labels**2 * (READ + 2 * n_classes * SOLVE)) / 1e9
 
 
 def _means_cost(operator: Operator, n_labels: int, n_items: int, n_classes: int) -> float:

@@ -13,6 +13,7 @@ from core.softmax.prior import Prior
 ROWS = 600  # that tell them
 MILD = 10.0  # variance to begin with, in units of the data
 MAX_ROUNDS = 10
+GAIN = 5e-4  # of the log loss, for which another round is worth while
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +32,15 @@ def find_variances(
     labels: Indices,
     prior: Prior,
     *,
+    last: Prior | None = None,
     counts: Floats | None = None,
     most: float = BOUNDS[1],
     on_step: Callable[[], object] = lambda: None,
 ) -> FoundVariances:
     """The variances (one a depth) and the intercept of least cross-validated log loss, under the prior's kernel.
 
-    A search starts from what the prior has, or from mild variances where these are better. No variance is above `most`,
-    in units of the data. `on_step` is called before each evaluation.
+    A search starts from what the prior has, from what the `last` one found, or from mild variances, whichever is best.
+    No variance is above `most`, in units of the data. `on_step` is called before each evaluation.
     """
     certain = np.flatnonzero(labels < prior.tree.n_classes)
     rows = certain[np.unique(np.linspace(0, len(certain) - 1, ROWS).astype(np.int64))]
@@ -51,11 +53,15 @@ def find_variances(
     now = replace(prior, variances=prior.variances * unit)
     share = MILD / float(now.variances.mean())
     mild = replace(now, variances=np.full_like(now.variances, MILD), intercept=now.intercept * share)
+    begins = [now, mild]
+    if last is not None:
+        size = float(few.with_kernel(last.kernels[0]).diagonal(few.training_rows(np.arange(len(rows)))).mean())
+        begins.append(replace(now, variances=last.variances * size, intercept=last.intercept))
     search = replace(Search.of(now, "depth", intercept=now.intercept > 0.0), most=most)
-    begins = [search.at(begin, search.logs(begin)) for begin in (now, mild)]
+    begins = [search.at(begin, search.logs(begin)) for begin in begins]
     on_step()
     start = min(begins, key=lambda begin: criterion(begin, gradient=False)[0])
-    found = tune_prior(criterion, start, search, max_rounds=MAX_ROUNDS, on_step=on_step)
+    found = tune_prior(criterion, start, search, max_rounds=MAX_ROUNDS, gain=GAIN, on_step=on_step)
     best = replace(found.prior, variances=found.prior.variances / unit)
     values = dict(zip(search.names(best), np.exp(search.free(best)).tolist(), strict=True))
     met = search.at_bounds(found.prior)
