@@ -1,24 +1,15 @@
 """Projects that leave the likelihood to the service, as they do by default."""
 
-import httpx
-import pytest
-
 from app.services.project.settings import ProjectSettings
-from tests.app.site import Site
 from tests.app.test_forest import train
 from tests.core.selection.test_likelihood import drawn
 
 X, Y, _ = drawn(260)
 LABELS = [f"class {number}" for number in Y]
-KEYS = [f"k{i}" for i in range(len(X))]
 
 
 def labels(first, last):
     return {f"k{i}": LABELS[i] for i in range(first, last)}
-
-
-def predictions(project):
-    return project.post("/predict", {"keys": KEYS})["predictions"]
 
 
 def test_it_is_compared_and_says_why(site):
@@ -53,25 +44,6 @@ def test_what_belongs_to_label_regression_leaves_no_choice(site):
     note = "gaussian: balanced classes and forests have label regression alone"
     assert project.get("/model")["likelihood"] == note
     assert project.get("/card")["likelihood"] == {"name": "gaussian", "why": note}
-
-
-def test_the_same_model_after_a_kill(serve, sqlite_url):
-    server = serve(sqlite_url, {"ASKNEXT_SNAPSHOT_SECONDS": "3600"})
-    with httpx.Client(base_url=server.address, timeout=60) as http:
-        project = Site(http, None).project(sorted(set(LABELS)), kernel="rbf")
-        project.add(X)
-        project.label(labels(0, 160))
-        assert train(project)["likelihood_choice"].startswith("softmax")
-        project.label(labels(160, 163))
-        before = predictions(project)
-    for end in (server.kill, server.stop):  # a stop leaves a snapshot
-        end()
-        server.start()
-        with httpx.Client(base_url=server.address, timeout=60) as http:
-            after = Site(http, None, path=project.path)
-            assert after.get("/model")["likelihood"] == "softmax"
-            for a, b in zip(predictions(after), before, strict=True):
-                assert a["probabilities"] == pytest.approx(b["probabilities"], abs=1e-5)
 
 
 def test_projects_from_before_there_was_a_choice_keep_theirs():
