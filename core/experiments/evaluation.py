@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,7 +68,7 @@ def evaluate(
     return found
 
 
-def _model(likelihood: Likelihood, kernel: KernelRule) -> Any:
+def _model(likelihood: Likelihood, kernel: KernelRule) -> GPHIKClassifier | LogisticRegression:
     match likelihood:
         case "gaussian":
             return GPHIKClassifier(kernel, tune="loo")

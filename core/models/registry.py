@@ -21,6 +21,7 @@ from core.models.parameters import Parameters
 from core.models.softmax import SoftmaxPool
 from core.posterior import LocalParts, Parts
 from core.posterior.parts import Checked, Encoding
+from core.rows import Rows
 from core.selection.kernel import candidate, candidates, first_kernel
 from core.settings import Settings
 from core.tables import AnyReader, Reader, readers_of
@@ -120,7 +121,7 @@ class ModelInUse(Drafted):
             found = replace(found, model=self.model.kind, compared_at=self.compared_at)
         return found
 
-    def read(self, x: Table) -> Any:
+    def read(self, x: Table) -> Rows:
         """A table, checked and encoded as rows; a ValueError says what does not fit."""
         if x.shape[1] != self.width:
             raise ValueError(f"rows have {x.shape[1]} columns; the first items had {self.width}")
