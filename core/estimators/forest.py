@@ -1,4 +1,4 @@
-"""GPHIKForestClassifier: decision trees with Gaussian processes in their leaves, the scikit-learn door."""
+"""GPHIKForestClassifier: decision trees with Gaussian processes in their leaves, as a scikit-learn estimator."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args
