@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices, Table, no_rows
+from core._types import Arrays, Floats, Indices, Table, no_rows
 from core.checks import check_number, check_numbers, check_whole
 from core.classes import Nodes, checked_name
 from core.drafts import Drafted, all_or_nothing, read_only
@@ -445,9 +445,7 @@ class OnlineLearner(Drafted):
         }
 
     @classmethod
-    def restore(
-        cls, settings: Settings, state: Mapping[str, NDArray[Any]], allocate: Allocate = np.empty
-    ) -> "OnlineLearner":
+    def restore(cls, settings: Settings, state: Arrays, allocate: Allocate = np.empty) -> "OnlineLearner":
         """The learner that gave this state, under the settings it had."""
         names = state["classes"].tolist()
         parents = {name: parent for name, parent in zip(names, state["parents"].tolist(), strict=True) if parent}

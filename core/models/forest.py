@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices
+from core._types import Arrays, Floats, Indices
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import untuned
@@ -16,7 +16,7 @@ from core.forest.tuning import LeavesTuned
 from core.histograms import RawRows
 from core.kernels import Kernel
 from core.linalg import AtBound, HistogramOperator, Operator, Predictor
-from core.models.base import Answers, Arrays, LeftOut, ModelName, MomentAnswers
+from core.models.base import Answers, LeftOut, ModelName, MomentAnswers
 from core.models.forest_items import ItemRows
 from core.models.forest_state import ForestState
 from core.models.forest_votes import ItemAnswers, Votes

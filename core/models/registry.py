@@ -1,13 +1,13 @@
 """The model in use: made from settings and first items, or restored from plain arrays."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Table
+from core._types import Arrays, Table
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_operator, make_reader
@@ -154,9 +154,7 @@ class ModelInUse(Drafted):
         }
 
     @classmethod
-    def restore(
-        cls, settings: Settings, state: Mapping[str, NDArray[Any]], tree: ClassTree, allocate: Allocate = np.empty
-    ) -> "ModelInUse":
+    def restore(cls, settings: Settings, state: Arrays, tree: ClassTree, allocate: Allocate = np.empty) -> "ModelInUse":
         """The model that gave this state, under the settings it had; the posterior is solved from scratch."""
         kernel = str(state["kernel"]) or None
         plain = with_kernel(settings, kernel)

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats
+from core._types import Arrays, Floats
 from core.drafts import read_only
 from core.factory import kernel_over, reader_with, sum_kernel
 from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
 from core.linalg import DenseOperator, HistogramOperator, Operator, SumOperator, histogram_operator
-from core.models.base import Arrays, PoolModel
+from core.models.base import PoolModel
 from core.rows import ChannelRows, Rows, channel_rows, coded_rows
 from core.settings import Settings
 from core.tables import AnyReader, ChannelReader, Reader
