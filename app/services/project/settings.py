@@ -1,6 +1,6 @@
 """What an owner of a project can set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,6 +13,8 @@ from core import Settings
 
 EncoderRule = Literal["none", "auto", "text", "image", "table", "vectors", "sets"]
 Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
+ClassWeight = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
+NAMED = 20  # classes that an error lists, at most
 
 
 class Known(BaseModel):
@@ -162,6 +164,12 @@ class ProjectSettings(ModelSettings):
             {"majority": "The majority decides", "latest": "The latest answer counts", "agreed": "Wait until all agree"}
         ),
     )
+    class_weights: dict[str, ClassWeight] = Field(
+        {},
+        title="Class weights",
+        description="as how many labels each label of a class counts, by its name, like {\"relevant\": 10} for a rare "
+        "class that is wanted; 1 for classes that are not named",
+    )
     lease_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
         600.0,
         title="Time to answer",
@@ -178,6 +186,25 @@ class ProjectSettings(ModelSettings):
         description="auto trains in the background each time the number of labels has grown by half",
         json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
+
+    def check_classes(self, names: Collection[str]) -> None:
+        """Raise a ValueError for a weight of a class that is not among these.
+
+        >>> ProjectSettings(class_weights={"cat": 3}).check_classes(["dog"])
+        Traceback (most recent call last):
+        ValueError: class_weights names 'cat', which is no class of the project; its classes are 'dog'
+        """
+        unknown = next((name for name in self.class_weights if name not in names), None)
+        if unknown is not None:
+            known = ", ".join(map(repr, list(names)[:NAMED])) or "none yet"
+            raise ValueError(
+                f"class_weights names {unknown[:200]!r}, which is no class of the project; its classes are {known}"
+            )
+
+    def with_class(self, old: str, new: str | None) -> "ProjectSettings":
+        """The same where a class has another name, or is gone."""
+        weights = {new if name == old else name: weight for name, weight in self.class_weights.items()}
+        return self.model_copy(update={"class_weights": {n: weight for n, weight in weights.items() if n is not None}})
 
     def model_parts(
         self, kind: str | None = None, channels: Sequence[int] = (), suited: Mapping[str, Any] | None = None
