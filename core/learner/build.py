@@ -54,8 +54,7 @@ def choose(
     known = x, list(labels), np.array(list(labels.values()), dtype=np.int64), len(number)
     parameters = _choose_levels(settings, parameters, *known)
     if settings.kernel == "auto":
-        parameters, kernel = _choose_kernel(settings, parameters, *known)
-        on_step()
+        parameters, kernel = _choose_kernel(settings, parameters, *known, on_step)
     if settings.model == "auto":
         parameters, model = _choose_model(settings, parameters, *known, on_step)
     if settings.leaves_likelihood:
@@ -77,13 +76,19 @@ def _choose_levels(
 
 
 def _choose_kernel(
-    settings: Settings, parameters: Parameters, x: Table, items: list[int], labels: Indices, n_classes: int
+    settings: Settings,
+    parameters: Parameters,
+    x: Table,
+    items: list[int],
+    labels: Indices,
+    n_classes: int,
+    on_step: Callable[[], object],
 ) -> tuple[Parameters, Choice | None]:
     """The kernel by the labelled items of x, if there are enough of them and twice as many as the last time."""
     if len(np.unique(labels)) < 2 or len(labels) < max(MIN_CHOICE_LABELS, 2 * parameters.decided_at):
         return parameters, None
     known = Reader(histograms=False, complement=None).check(x[items])
-    choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0])
+    choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0], on_step)
     regression = likelihood_in_use(settings, parameters) == "gaussian"
     noise = choice.noise if regression else _mild_noise(choice, known)
     theta = (*map(float, choice.kernel.theta), noise)

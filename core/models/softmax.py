@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices, no_rows
+from core._types import Arrays, Floats, Indices, no_rows
 from core.classes.tree import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_regression, untuned
@@ -22,7 +22,7 @@ from core.linalg import (
     StoredOperator,
     SumOperator,
 )
-from core.models.base import Arrays, ModelName, MomentAnswers
+from core.models.base import ModelName, MomentAnswers
 from core.models.gaussian import GAP_ITEMS, GaussianPool
 from core.models.parameters import Parameters
 from core.models.softmax_state import SoftmaxState

@@ -1,5 +1,6 @@
 """Which kernel: decided by leave-one-out squared error on what is labelled, never on noise."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,12 +77,19 @@ def first_kernel(settings: Settings, x: Any) -> str:
 
 
 def choose_kernel(
-    settings: Settings, x: Any, labels: Indices, n_classes: int, incumbent: str | None = None, n_rows: int = 0
+    settings: Settings,
+    x: Any,
+    labels: Indices,
+    n_classes: int,
+    incumbent: str | None = None,
+    n_rows: int = 0,
+    on_step: Callable[[], object] = lambda: None,
 ) -> Choice:
     """Compare the candidates on (a sample of) the labelled rows, each at its own best noise and parameter.
 
     The kernel in use, or the plainest at first, stays unless the best one's rows are better by two standard errors of
-    their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out.
+    their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out. `on_step` is called
+    before each evaluation.
 
     >>> x = np.random.default_rng(0).normal(size=(60, 2))
     >>> choose_kernel(Settings(), x, (x[:, 0] * x[:, 1] > 0).astype(int), 2).name
@@ -90,7 +98,7 @@ def choose_kernel(
     rows = np.unique(np.linspace(0, len(labels) - 1, SAMPLE_ROWS).astype(np.int64))
     x, labels = x[rows], labels[rows]
     options = {name: candidate(settings, name) for name in candidates(settings, x, n_rows)}
-    tried = {name: _try(option, x, labels, n_classes) for name, option in options.items()}
+    tried = {name: _try(option, x, labels, n_classes, on_step) for name, option in options.items()}
     winner, ranked = compare({name: errors for name, (errors, _) in tried.items()}, incumbent)
     found = tried[winner][1]
     return Choice(winner, options[winner], found.kernel, found.noise, ranked, found.at_bounds)
@@ -125,12 +133,14 @@ class Chooser:
         return replace(self, table=self.table[np.delete(np.arange(self.table.shape[0]), rows)])
 
 
-def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[Floats, Tuned]:
+def _try(
+    settings: Settings, x: Any, labels: Indices, n_classes: int, on_step: Callable[[], object]
+) -> tuple[Floats, Tuned]:
     """Squared leave-one-out error of each row, summed over the classes, and the parameters it was reached with."""
     reader = make_reader(settings, x)
     operator = make_operator(settings, x, reader)
     model = make_regression(settings, operator, labels, n_classes)
-    found = tune(model, "loo")
+    found = tune(model, "loo", on_step=on_step)
     model.reset(found.kernel, found.noise)
     means, _ = leave_one_out(model)
     return ((one_vs_all(labels, n_classes) - means) ** 2).sum(axis=1), found

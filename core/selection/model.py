@@ -44,8 +44,7 @@ def choose_model(
     first = np.flatnonzero(fold != 0)
     contestants: dict[str, _Gp | _Grown] = {}
     for name, kind in (("gp", _Gp), ("forest", _Grown)):
-        on_step()
-        contestants[name] = kind(settings, x[first], labels[first], n_classes)
+        contestants[name] = kind(settings, x[first], labels[first], n_classes, on_step)
     errors = {name: np.empty(len(labels)) for name in contestants}
     for k in range(FOLDS):
         a, b = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -60,11 +59,13 @@ def choose_model(
 class _Gp:
     """One Gaussian process over all rows, with parameters found on some of the first rows."""
 
-    def __init__(self, settings: Settings, x: Table, labels: Indices, n_classes: int) -> None:
+    def __init__(
+        self, settings: Settings, x: Table, labels: Indices, n_classes: int, on_step: Callable[[], object]
+    ) -> None:
         self._settings, self._n_classes = settings, n_classes
         some = np.unique(np.linspace(0, len(labels) - 1, TUNED_ROWS).astype(np.int64))
         operator = make_operator(settings, x[some], single_reader(settings, x[some]))
-        found = tune(make_regression(settings, operator, labels[some], n_classes), "loo")
+        found = tune(make_regression(settings, operator, labels[some], n_classes), "loo", on_step=on_step)
         self._kernel, self._noise = found.kernel, found.noise
 
     def means(self, x: Table, labels: Indices, held: Table) -> Floats:
@@ -79,12 +80,14 @@ class _Gp:
 class _Grown:
     """A forest, with parameters found inside the leaves of the first rows."""
 
-    def __init__(self, settings: Settings, x: Table, labels: Indices, n_classes: int) -> None:
+    def __init__(
+        self, settings: Settings, x: Table, labels: Indices, n_classes: int, on_step: Callable[[], object]
+    ) -> None:
         self._settings, self._n_classes = settings, n_classes
         self._reader = single_reader(settings, x)
         kernel, size = make_kernel(settings, x, self._reader), int(settings.leaf_size)
         self._leaf = LeafSettings(kernel, float(settings.noise), size, settings.max_memory)
-        found = tune_shared(self._grow(x, labels), settings)
+        found = tune_shared(self._grow(x, labels), settings, on_step)
         if found is not None:
             self._leaf = replace(self._leaf, kernel=found.kernel, noise=found.noise)
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.linalg import AtBound, Operator
-from core.softmax.cross_validation import BOUNDS, CrossValidation, Search, tune_prior
+from core.softmax.cross_validation import CrossValidation
 from core.softmax.prior import Prior
+from core.softmax.search import BOUNDS, Search, tune_prior
 
 ROWS = 600  # that tell them
 MILD = 10.0  # variance to begin with, in units of the data
@@ -57,7 +58,7 @@ def find_variances(
     if last is not None:
         size = float(few.with_kernel(last.kernels[0]).diagonal(few.training_rows(np.arange(len(rows)))).mean())
         begins.append(replace(now, variances=last.variances * size, intercept=last.intercept))
-    search = replace(Search.of(now, "depth", intercept=now.intercept > 0.0), most=most)
+    search = replace(Search.of(now, "depth", intercept=bool(now.intercept > 0.0)), most=most)
     begins = [search.at(begin, search.logs(begin)) for begin in begins]
     on_step()
     start = min(begins, key=lambda begin: criterion(begin, gradient=False)[0])

@@ -43,14 +43,15 @@ def asknext(kind, pool, labels, test, truth, first, budgets) -> Result:
     encoder = fit(kind, pool)
     stored = StoredEncoder(kind, "", encoder.channels, {"model": encoder.model()})
     parts = ProjectSettings().model_parts(kind, stored.columns, stored.model(len(classes), len(pool)))
-    learner = OnlineLearner(learner_settings(parts), classes)
-    learner.add_items(encoder.encode(pool).table)
+    settings, table = learner_settings(parts), encoder.encode(pool).table
+    learner = OnlineLearner(settings, classes)
+    learner.add_items(table)
     rows, trained, found = encoder.encode(test).table, 0, {}
     for n in range(1, max(budgets) + 1):
         item = first[n - 1] if n <= len(first) else learner.query(1)[0].row
         learner.label(int(item), labels[item])
         if n >= max(FIRST_TRAINING, GROWTH * trained):
-            learner.tune()
+            learner = OnlineLearner.build(settings, table, learner.labelling(), train=True)
             trained = n
         if n in budgets:
             p = learner.predictive(rows)[2]
