@@ -4,6 +4,7 @@ from scipy.special import softmax
 
 from core import OnlineLearner, Settings
 from core.factory import make_operator, make_reader
+from core.learner.build import choose
 from core.learner.record import Labelling
 from core.models.parameters import Parameters
 from core.selection import likelihood as module
@@ -157,3 +158,12 @@ def test_a_person_who_waits_ends_it():
     for step in (0, 3, 30):
         with pytest.raises(Enough):
             OnlineLearner.build(RBF, x, labelling(y), train=True, on_step=stop_at(step))
+
+
+def test_a_pool_in_parts_has_label_regression_alone():
+    x, y, _ = drawn(80)
+    parameters, choices = choose(
+        Settings(kernel="hik", likelihood="auto"), np.abs(x), labelling(y), lambda: None, in_parts=True
+    )
+    assert parameters.likelihood == "gaussian"
+    assert str(choices.likelihood) == "gaussian: pools in parts have label regression alone"
