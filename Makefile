@@ -65,7 +65,7 @@ quality: $(VENV)/ready ## errors and calibration of the softmax likelihood on re
 	$(BIN)/python -m tests.benchmarks.quality $(DATA)
 
 # Labels needed with default settings, beside the pipelines of scikit-learn that one would pick
-sight: $(VENV)/ready ## accuracy by labels on raw texts and tables beside plain pipelines (DATA=folder)
+sight: $(VENV)/ready ## accuracy by labels, scale and speed of what the model sees, beside plain pipelines (DATA=folder)
 	$(BIN)/python -m tests.benchmarks.sight $(DATA)
 
 lint: $(VENV)/ready ## ruff, mypy and import-linter
