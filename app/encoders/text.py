@@ -1,4 +1,4 @@
-"""Texts as histograms of words and of character n-grams."""
+"""Texts as histograms of words and of character n-grams, and as vectors of a pretrained model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from pydantic import Field
 
 from app.encoders import archive
 from app.encoders.contract import Arrays, Channel, Encoded, Encoder, Options, Raw, Step, silent
+from app.encoders.pretrained import AUTO, KERNEL, MODEL, ModelName, Pretrained, chosen, cut
 from core._types import Floats
 
 ChannelName = Literal["words", "characters"]
@@ -36,6 +37,7 @@ class TextOptions(Options):
     hashing: bool = Field(False, description="hash into the columns instead of learning a vocabulary")
     column: str | None = Field(None, description="of a csv or jsonl file with the texts; by default it is guessed")
     sample: Annotated[int, Field(ge=1)] = Field(20_000, description="texts that the vocabulary is learnt from, at most")
+    model: ModelName = Field(AUTO, description=MODEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +80,11 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder(Encoder):
-    """Counts words and character n-grams, in a channel each."""
+    """Counts words and character n-grams, in a channel each; a pretrained model has the last one."""
 
     options: TextOptions
     vocabularies: tuple[Vocabulary, ...]
+    pretrained: Pretrained | None = None
 
     kind: ClassVar = "text"
     options_type: ClassVar = TextOptions
@@ -100,9 +103,11 @@ class TextEncoder(Encoder):
         found = [_learn(name, size, texts, options) for name, size in _sizes(options).items()]
         on_step(len(raws))
         kept = tuple(vocabulary for vocabulary in found if vocabulary.columns)
-        if not kept:
+        model = chosen(options.model, "text")
+        if not kept and model is None:
             raise ValueError("the texts have no word or n-gram in common; set least to 1 or words and characters above")
-        return cls(options, kept)
+        pretrained = None if model is None else Pretrained.of(model, "text")
+        return cls(options.model_copy(update={"model": model}), kept, pretrained)
 
     @classmethod
     def of_arrays(cls, options: TextOptions, arrays: Arrays) -> Self:
@@ -113,24 +118,38 @@ class TextEncoder(Encoder):
                 terms = None if options.hashing else archive.texts_of_bytes(arrays[name])
                 columns = size if terms is None else len(terms)
                 known.append(Vocabulary(name, terms, arrays.get(f"{name}_weights", np.ones(columns))))
-        return cls(options, tuple(known))
+        return cls(options, tuple(known), Pretrained.of_arrays(options.model, arrays))
 
     @classmethod
     def old_options(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Options of an encoder that was stored before there were forms."""
-        return {"form": "shares"} | options
+        """Options of an encoder that was stored before there were forms and models."""
+        return {"form": "shares", "model": None} | options
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Words, then characters."""
-        return tuple(Channel(vocabulary.name, vocabulary.columns) for vocabulary in self.vocabularies)
+        """Words, then characters, then the embedding."""
+        counted = tuple(Channel(vocabulary.name, vocabulary.columns) for vocabulary in self.vocabularies)
+        return counted + (() if self.pretrained is None else (self.pretrained.channel,))
+
+    @property
+    def needs_model(self) -> bool:
+        """With an embedding."""
+        return self.pretrained is not None
 
     def encode(self, raws: Sequence[Raw], on_step: Step = silent) -> Encoded:
         """A sparse row for each text."""
         broken = {place: reason for place, raw in enumerate(raws) if (reason := _reason(raw))}
         good = [place for place in range(len(raws)) if place not in broken]
+        if self.pretrained is None:
+            return Encoded(self._counts(raws, good, on_step), good, broken)
+        counts = self._counts(raws, good, silent)  # which takes next to no time beside a network
+        vectors = self.pretrained.embed([raws[place] for place in good], cut, on_step)
+        return Encoded(sp.hstack([counts, vectors], format="csr"), good, broken)
+
+    def _counts(self, raws: Sequence[Any], good: Sequence[int], on_step: Step) -> Any:
+        """Histograms of all vocabularies, side by side."""
         counters = [vocabulary.vectorizer(self.options) for vocabulary in self.vocabularies]
-        columns = sum(channel.columns for channel in self.channels)
+        columns = sum(vocabulary.columns for vocabulary in self.vocabularies)
         portions = [sp.csr_matrix((0, columns))]
         for first in range(0, len(good), PORTION):
             places = good[first : first + PORTION]
@@ -139,9 +158,9 @@ class TextEncoder(Encoder):
                 vocabulary.histograms(counter.transform(texts), self.options)
                 for vocabulary, counter in zip(self.vocabularies, counters, strict=True)
             ]
-            portions.append(sp.hstack(parts, format="csr"))
+            portions.append(sp.hstack([sp.csr_matrix((len(texts), 0)), *parts], format="csr"))
             on_step(places[-1] + 1)
-        return Encoded(sp.vstack(portions, format="csr"), good, broken)
+        return sp.vstack(portions, format="csr")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Terms and weights, channel by channel."""
@@ -150,19 +169,28 @@ class TextEncoder(Encoder):
             if vocabulary.terms is not None:
                 arrays[vocabulary.name] = archive.texts_to_bytes(vocabulary.terms)
             arrays[f"{vocabulary.name}_weights"] = vocabulary.weights
-        return arrays
+        return arrays | ({} if self.pretrained is None else self.pretrained.arrays())
 
     def model(self) -> dict[str, Any]:
         """Each channel normalised by itself; shares of texts of many lengths have many values, of which 8 will do."""
-        if self.options.form == "shares":
+        shares = self.options.form == "shares"
+        if shares and self.pretrained is None:
             return {"levels": 8}
-        return {"kernel": self.kernels(normalise=True), "bias": BIAS, "bias_of_two": 1.0}
+        kernels = self.kernels(**({"levels": 8} if shares else {"normalise": True}))
+        if self.pretrained is not None:
+            kernels[-1] = {"columns": kernels[-1]["columns"], **KERNEL}
+        return {"kernel": kernels, "bias": BIAS, "bias_of_two": 1.0}
 
     def names(self) -> list[str] | None:
         """The words and n-grams; nothing where they are hashed."""
         if self.options.hashing:
             return None
-        return [term for vocabulary in self.vocabularies for term in vocabulary.terms or []]
+        terms = [term for vocabulary in self.vocabularies for term in vocabulary.terms or []]
+        return terms + ([] if self.pretrained is None else self.pretrained.column_names())
+
+    def describe(self) -> dict[str, Any]:
+        """The description, with the checksum of the model."""
+        return super().describe() | ({} if self.pretrained is None else {"checksum": self.pretrained.checksum})
 
 
 def _reason(raw: Raw) -> str | None:

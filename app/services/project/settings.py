@@ -179,6 +179,12 @@ class ProjectSettings(ModelSettings):
         json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
 
+    @property
+    def leaves_kernel_open(self) -> bool:
+        """Whether the encoder decides on the kernel, and may take several."""
+        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
+        return self.kernel is None and not one
+
     def model_parts(
         self, kind: str | None = None, channels: Sequence[int] = (), suited: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
