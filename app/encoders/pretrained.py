@@ -84,11 +84,12 @@ class Pretrained:
         folder = _folder(name)
         sample = "text" if sort == "text" else Image.new("RGB", (64, 64))
         try:
-            columns = _vectors(_loaded(folder), [sample]).shape[1]
+            checksum = _checksum(folder)
+            columns = _vectors(_loaded(folder, checksum), [sample]).shape[1]
         except Exception as error:
             what = "texts" if sort == "text" else "pictures"
             raise ValueError(f"the model {name!r} gives no vectors of {what}: {_first_line(error)}") from error
-        return cls(name, _checksum(folder), columns)
+        return cls(name, checksum, columns)
 
     @classmethod
     def of_arrays(cls, name: str | None, arrays: Arrays) -> Self | None:
@@ -139,7 +140,7 @@ class Pretrained:
                 f"with, but the files in {folder} have the checksum {found[:12]}: put the same files there again, or "
                 "make another project"
             )
-        return _loaded(folder)
+        return _loaded(folder, found)
 
 
 def cut(text: Any) -> str:
@@ -198,11 +199,13 @@ def _downloaded(name: str) -> Path | None:
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path) -> Any:
-    """The model; only its files are read."""
+def _loaded(folder: Path, _: str) -> Any:
+    """The model with this checksum; nothing but its folder is read."""
     import torch
     from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()  # on the screen of the service
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))  # the others are for people who wait for an answer
     model = SentenceTransformer(str(folder), local_files_only=True)
     if model.max_seq_length is not None:
@@ -214,8 +217,15 @@ def _checksum(folder: Path) -> str:
     """Of names and contents of all files that vectors depend on."""
     weights = next((found for kind in WEIGHTS if (found := _files(folder, kind))), [])
     names = {name for pattern in CONFIGURATION for name in _files(folder, pattern)}
+    stats = {name: (folder / name).stat() for name in sorted({*names, *weights})}
+    return _digest(folder, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()))
+
+
+@lru_cache(maxsize=4)
+def _digest(folder: Path, files: tuple[tuple[str, int, int], ...]) -> str:
+    """Of files with their sizes and times: as long as these are the same, nothing is read again."""
     total = hashlib.sha256()
-    for name in sorted({*names, *weights}):
+    for name, _, _ in files:
         with (folder / name).open("rb") as file:
             total.update(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return total.hexdigest()

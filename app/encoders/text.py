@@ -100,13 +100,13 @@ class TextEncoder(Encoder):
         if len(texts) > options.sample:
             rows = np.random.default_rng(seed).choice(len(texts), options.sample, replace=False)
             texts = [texts[row] for row in np.sort(rows)]
+        model = chosen(options.model, "text")
+        pretrained = None if model is None else Pretrained.of(model, "text")
         found = [_learn(name, size, texts, options) for name, size in _sizes(options).items()]
         on_step(len(raws))
         kept = tuple(vocabulary for vocabulary in found if vocabulary.columns)
-        model = chosen(options.model, "text")
-        if not kept and model is None:
+        if not kept and pretrained is None:
             raise ValueError("the texts have no word or n-gram in common; set least to 1 or words and characters above")
-        pretrained = None if model is None else Pretrained.of(model, "text")
         return cls(options.model_copy(update={"model": model}), kept, pretrained)
 
     @classmethod
