@@ -27,7 +27,8 @@ def folder(tmp_path_factory):
 def site(tmp_path_factory, folder):
     """A service whose owner says which model is at hand."""
     with in_thread(None, tmp_path_factory.mktemp("site"), text_model=str(folder)) as (address, service):
-        yield Site(httpx.Client(base_url=address, timeout=300), service)
+        with httpx.Client(base_url=address, timeout=300) as http:
+            yield Site(http, service)
 
 
 def test_auto_takes_the_model_at_hand_and_says_so(site, folder):
@@ -98,8 +99,11 @@ def test_only_an_administrator_of_the_service_names_a_model(site, folder):
 
 
 def test_a_service_that_is_stopped_ends_the_process_that_keeps_the_model(tmp_path, folder):
-    with in_thread(None, tmp_path, text_model=str(folder)) as (address, service):
-        project = Site(httpx.Client(base_url=address, timeout=300), service).project([], kernel=None, encoder="text")
+    with (
+        in_thread(None, tmp_path, text_model=str(folder)) as (address, service),
+        httpx.Client(base_url=address, timeout=300) as http,
+    ):
+        project = Site(http, service).project([], kernel=None, encoder="text")
         imported(project, as_csv(texts(12)))
         project.post("/items", {"items": [{"key": "n", "text": "goal"}]}, 201)
         process = service.models._process._process
