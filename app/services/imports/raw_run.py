@@ -1,12 +1,14 @@
 """Imports of raw items: looked at, encoded in a process of their own, stored portion by portion."""
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.encoders import Kind, restore
+from app.encoders.text import texts_of
 from app.services.imports.archives import Archive
 from app.services.imports.raw_items import Broken, Form, RawItem, RawPortion, Source
 from app.services.imports.tables import Lines
@@ -47,20 +49,25 @@ class RawImport:
         kind = project.encoder.kind if project.encoder else None if rule in ("auto", "none") else rule
         self._progress.phase("looking at the file")
         with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
-            asked = project.settings.encoder_options.get("column")
-            column = asked or (project.encoder.description.get("text_column") if project.encoder else None)
-            with closing(self._opened(path, form, index_base, kind, column, Path(folder))) as source:
-                if asked and source.guess.columns and source.guess.columns != (asked,):
-                    raise Invalid(f"there is no column {asked!r} to read texts from")
+            asked = texts_of(project.settings.encoder_options.get("column"))
+            with closing(self._opened(path, form, index_base, kind, asked or self._texts(), Path(folder))) as source:
+                missing = [column for column in asked if column not in source.guess.columns]
+                if source.guess.columns and missing:
+                    raise Invalid(f"there is no column {missing[0]!r} to read texts from")
                 return self.add(source)
 
-    def _opened(self, path: Path, form: Form, index_base: int, kind: Any, column: str | None, folder: Path) -> Any:
+    def _texts(self) -> tuple[str, ...]:
+        """The columns that texts came in so far."""
+        encoder = self._project.encoder
+        return () if encoder is None else texts_of(encoder.description.get("text_column"))
+
+    def _opened(self, path: Path, form: Form, index_base: int, kind: Any, texts: Sequence[str], folder: Path) -> Any:
         """The file as a source, which is to be closed."""
         limits = self._project.budgets, self._progress.check
         if form == "zip":
             return Archive(path, folder, kind, *limits)
         if form in ("csv", "jsonl"):
-            return Lines(path, form, kind, column, *limits)
+            return Lines(path, form, kind, texts, *limits)
         if form == "npz" and holds_sets(path, *limits):
             return Sets(path, kind, *limits)
         return Vectors(path, form, index_base, kind, *limits)
@@ -98,7 +105,7 @@ class RawImport:
         encoder = restore(state)
         description = encoder.describe() | {"model": encoder.model()}
         if kind == "text" and guess.columns:
-            description["text_column"] = guess.columns[0]
+            description["text_column"] = list(guess.columns)
         model = description["options"].get("model")
         why = guess.why if model is None else f"{guess.why}; the pretrained model {model} embeds them"
         stored = StoredEncoder(kind, why, encoder.channels, description)

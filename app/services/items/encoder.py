@@ -85,6 +85,8 @@ def encode_few(project: Project, given: Sequence[Any]) -> list[bytes]:
     expected = encoder.kind
     for place, one in enumerate(given):
         kind = "text" if isinstance(one, str) else "table" if isinstance(one, dict) else "vectors"
+        if kind == "table" and encoder.reads_columns:
+            kind = expected
         if kind != expected or (kind == "vectors" and not isinstance(one, list)):
             raise Invalid(f"entry {place}: expected {EXPECTED[expected]}, as in the other items of this project")
     encoded = encode_here(project, [_raw(one) for one in given])

@@ -26,9 +26,11 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, folder):
     """A service whose owner says which model is at hand."""
-    with in_thread(None, tmp_path_factory.mktemp("site"), text_model=str(folder)) as (address, service):
-        with httpx.Client(base_url=address, timeout=300) as http:
-            yield Site(http, service)
+    with (
+        in_thread(None, tmp_path_factory.mktemp("site"), text_model=str(folder)) as (address, service),
+        httpx.Client(base_url=address, timeout=300) as http,
+    ):
+        yield Site(http, service)
 
 
 def test_auto_takes_the_model_at_hand_and_says_so(site, folder):
