@@ -2,6 +2,9 @@
 
     python -m tests.benchmarks.sight FOLDER [texts] [tables] [--seeds N]
 
+Where a pretrained model is at hand (`pip install 'asknext[embeddings]'`, and ASKNEXT_TEXT_MODEL or MiniLM in the local
+cache) texts are also measured with its embeddings, on both sides.
+
 FOLDER has texts.zip (csv files with the columns text and label), sms_spam.csv and binary_tables.npz (NAME_X, NAME_y).
 Both sides get the same pools, tests and first labels. AskNext asks one item at a time by `unc`, and is trained when its
 labels have grown by half, as the service does it; pipelines ask by margin, in batches, because each is a new fit.
@@ -25,9 +28,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from app.encoders import fit
+from app.encoders.contract import silent
+from app.encoders.pretrained import AUTO, Pretrained, chosen, cut
 from app.services.model.training import FIRST_TRAINING, GROWTH
 from app.services.project.settings import ProjectSettings, learner_settings
 from app.services.project.state import StoredEncoder
+from app.settings import ServiceSettings
 from core import OnlineLearner
 
 BUDGETS = {"texts": (50, 100, 200, 400), "tables": (50, 100, 200)}
@@ -37,10 +43,10 @@ POOL, TEST = 1500, 1500
 Result = dict[int, tuple[float, float]]  # accuracy, and stated less true error (not a number where it is not stated)
 
 
-def asknext(kind, pool, labels, test, truth, first, budgets) -> Result:
+def asknext(kind, pool, labels, test, truth, first, budgets, options=None) -> Result:
     """Default settings, as the service has them."""
     classes = sorted(set(labels) | set(truth))
-    encoder = fit(kind, pool)
+    encoder = fit(kind, pool, options)
     stored = StoredEncoder(kind, "", encoder.channels, {"model": encoder.model()})
     parts = ProjectSettings().model_parts(kind, stored.columns, stored.model(len(classes), len(pool)))
     learner = OnlineLearner(learner_settings(parts), classes)
@@ -96,7 +102,10 @@ def texts_of(folder: Path):
 
 
 def texts(folder: Path, seeds: int) -> None:
-    """Words and characters beside tf-idf with logistic regression."""
+    """Words and characters beside tf-idf with logistic regression, and with embeddings beside the same of these."""
+    model_name = ServiceSettings().text_model or chosen(AUTO, "text")
+    pretrained = Pretrained.of(model_name, "text") if model_name else None
+    print(f"pretrained model: {model_name or 'none at hand'}", flush=True)
     for name, all_texts, labels in texts_of(folder):
         curves: dict[str, list[Result]] = {}
         for seed in range(seeds):
@@ -105,13 +114,21 @@ def texts(folder: Path, seeds: int) -> None:
             first = np.arange(FIRST["texts"])
             some, others = [all_texts[i] for i in pool], [all_texts[i] for i in test]
             given = labels[pool], labels[test], first, BUDGETS["texts"]
-            run = asknext("text", some, given[0], others, given[1], first, BUDGETS["texts"])
+            run = asknext("text", some, given[0], others, given[1], first, BUDGETS["texts"], {"model": None})
             curves.setdefault("AskNext", []).append(run)
             for title, sublinear, cost in (("tf-idf + LR", False, 1.0), ("tf-idf (sublinear) + LR, C=10", True, 10.0)):
                 tfidf = TfidfVectorizer(sublinear_tf=sublinear).fit(some)
                 x, x_test = tfidf.transform(some), tfidf.transform(others)
                 model = LogisticRegression(C=cost, max_iter=300)
                 curves.setdefault(title, []).append(by_margin(model, x, given[0], x_test, *given[1:]))
+            if pretrained is not None:
+                budgets = BUDGETS["texts"]
+                run = asknext("text", some, given[0], others, given[1], first, budgets, {"model": model_name})
+                curves.setdefault("AskNext with embeddings", []).append(run)
+                x, x_test = (pretrained.embed(part, cut, silent) for part in (some, others))
+                for title, cost in (("embeddings + LR", 1.0), ("embeddings + LR, C=10", 10.0)):
+                    model = LogisticRegression(C=cost, max_iter=300)
+                    curves.setdefault(title, []).append(by_margin(model, x, given[0], x_test, *given[1:]))
         show(name, curves)
 
 
