@@ -4,6 +4,7 @@ import logging
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,9 @@ log = logging.getLogger(__name__)
 class Service:
     """Start it, ask it for projects, stop it."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, when_compiled: Callable[[], None] = lambda: None) -> None:
         share_cores()  # between requests, projects and jobs
-        self.settings = settings
+        self.settings, self.when_compiled = settings, when_compiled
         self.models = PretrainedModels(settings.text_model, settings.picture_model, downloads=settings.model_downloads)
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         self.database = Database(settings.database_url)
