@@ -206,7 +206,7 @@ class TextEncoder(Encoder):
             return {"levels": 8}
         kernels = self.kernels(**({"levels": 8} if shares else {"normalise": True}))
         if self.pretrained is not None:
-            kernels[-1] = {"columns": kernels[-1]["columns"], **KERNEL}
+            kernels[-1] = {"columns": kernels[-1]["columns"]} | KERNEL
         return {"kernel": kernels, "bias": BIAS, "bias_of_two": 1.0}
 
     def names(self) -> list[str] | None:

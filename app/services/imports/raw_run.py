@@ -28,7 +28,7 @@ from app.services.runtime.writer import LATER, Task
 
 FIT_ON: dict[str, int] = {"text": 20_000, "image": 1000, "table": 20_000, "vectors": 5000, "sets": 20_000}  # at most
 LEARNING = {"text": "learning a vocabulary", "image": "learning visual words"}
-MODEL_KINDS = ("text",)  # that pretrained models embed
+MODEL_KINDS = ("text", "image")  # that pretrained models embed
 SHOWN_BROKEN = 100
 
 

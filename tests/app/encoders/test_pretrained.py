@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from app.encoders import check_options, fit, pretrained, restore
-from app.encoders.contract import silent
+from app.encoders.contract import Channel, silent
 from app.encoders.pretrained import BATCH, Pretrained, chosen
 from app.services.runtime.pretrained import PretrainedModels
-from tests.app.encoders.models import TOPICS, text_model, with_extra
+from tests.app.encoders.models import TOPICS, picture_model, text_model, with_extra
+from tests.app.encoders.pictures import digit_files
 
 TEXTS = [f"{one} {other}" for one in TOPICS for other in TOPICS]
 
@@ -145,3 +146,30 @@ def test_a_text_costs_no_more_than_a_model_reads_of_it(folder):
     vector = model.embed([long], lambda text: read.append(pretrained.cut(text)) or read[-1], silent)
     assert len(read[0]) < 11_000
     assert vector == pytest.approx(model.embed([long[:5000]], str, silent), abs=1e-5)
+
+
+@with_extra
+def test_pictures_have_a_channel_of_a_model_beside_what_is_counted(tmp_path):
+    model = picture_model(tmp_path / "model")
+    files = digit_files(tmp_path, 12)[0]
+    seen = []
+    encoder = fit("image", files, {"model": str(model), "words": 20})
+    plain = fit("image", files, {"model": None, "words": 20})
+    assert encoder.channels == (*plain.channels, Channel("embedding", 12))
+    (tmp_path / "none.png").write_bytes(b"no picture")
+    encoded = encoder.encode([*files, tmp_path / "none.png"], seen.append)
+    assert list(encoded.broken) == [12]
+    assert seen == sorted(seen)
+    assert seen[-1] == 12
+    assert (encoded.table[:, :-12] != plain.encode(files).table).nnz == 0
+    vectors = encoded.table[:, -12:].toarray()
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert restore(encoder.state()).encode(files[3:5]).table[:, -12:].toarray() == pytest.approx(vectors[3:5], abs=1e-5)
+    assert encoder.model()["kernel"][-1]["kernel"] == "linear"
+    assert plain.model() == {}
+
+
+@with_extra
+def test_a_model_of_texts_cannot_read_pictures(folder, tmp_path):
+    with pytest.raises(ValueError, match="gives no vectors of pictures"):
+        fit("image", digit_files(tmp_path, 3)[0], {"model": str(folder)})

@@ -4,9 +4,9 @@ import httpx
 import pytest
 
 from app.services.imports import tables
-from tests.app.encoders.models import text_model, with_extra
+from tests.app.encoders.models import picture_model, text_model, with_extra
 from tests.app.live import in_thread
-from tests.app.raw.files import as_csv, imported, texts
+from tests.app.raw.files import as_csv, as_zip, imported, pictures, texts
 from tests.app.site import Site
 
 pytestmark = with_extra
@@ -76,6 +76,17 @@ def test_other_files_under_the_name_are_refused_and_nothing_is_lost(site, tmp_pa
     assert "checksum" in project.post("/items", {"items": [{"key": "n", "text": "goal"}]}, 409)["detail"]
     assert "checksum" in imported(project, as_csv(texts(20)), "failed")
     assert len(project.get("/items")["items"]) == 12
+
+
+def test_pictures_are_embedded_too(site, tmp_path):
+    options = {"model": str(picture_model(tmp_path / "clip")), "words": 20}
+    project = site.project([], encoder="image", kernel=None, encoder_options=options)
+    assert imported(project, as_zip(pictures(20)), labels="true")["added"] == 20
+    assert project.get("")["encoder"]["channels"][-1] == {"name": "embedding", "columns": 12}
+    assert imported(project, as_zip(pictures(22)))["unchanged"] == 20
+    project.wait(project.post("/train", {"tune": True}, 202)["job"])
+    names = project.get("/model")["hyperparameters"]
+    assert f"weight[{len(project.get('')['encoder']['channels']) - 1}]" in names
 
 
 def test_a_project_may_do_without(site):
