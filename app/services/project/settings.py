@@ -187,6 +187,12 @@ class ProjectSettings(ModelSettings):
         json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
 
+    @property
+    def leaves_kernel_open(self) -> bool:
+        """Whether the encoder decides on the kernel, and may take several."""
+        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
+        return self.kernel is None and not one
+
     def check_classes(self, names: Collection[str]) -> None:
         """Raise a ValueError for a weight of a class that is not among these.
 
