@@ -171,7 +171,7 @@ class Project:
         if row is None:
             raise LookupError(f"project {self.id} is gone")
         self.name, self.revision, self.width = row.name, row.revision, row.width
-        self.settings = ProjectSettings.model_validate(row.settings)
+        self.settings = ProjectSettings.stored(row.settings)
         self.classes = ClassBook.of(projects.all_classes(connection, self.id))
         found = encoders.without_states(connection, [self.id]).get(self.id)
         self.encoder = None if found is None else StoredEncoder.of(found)
