@@ -189,6 +189,12 @@ class ProjectSettings(ModelSettings):
         json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
 
+    @property
+    def leaves_kernel_open(self) -> bool:
+        """Whether the encoder decides on the kernel, and may take several."""
+        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
+        return self.kernel is None and not one
+
     @classmethod
     def stored(cls, settings: Mapping[str, Any]) -> "ProjectSettings":
         """As a database has them: projects from before there was a choice of the likelihood keep theirs."""
