@@ -28,7 +28,7 @@ def drawn(n, seed=0):
     rng = np.random.default_rng(seed)
     places = np.linspace(-2.5, 2.5, len(CLASSES))
     x = rng.uniform(-3.0, 3.0, size=(n, 1))
-    p = softmax(4.0 * (places * x - places**2 / 2.0), axis=1)
+    p = softmax(1.5 * (places * x - places**2 / 2.0), axis=1)
     return x, np.array([rng.choice(len(CLASSES), p=row) for row in p]), p
 
 
