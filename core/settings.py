@@ -17,6 +17,7 @@ from core.tuning import CriterionName
 KernelName = Literal["hik", "rbf", "linear"]
 KernelRule = KernelName | Literal["auto"]
 ModelRule = Literal["gp", "forest", "auto"]
+LikelihoodRule = Likelihood | Literal["auto"]
 TuneRule = CriterionName | Literal["cv"] | None
 
 
@@ -78,7 +79,7 @@ class Settings:
     tune_weights: bool = False
     l1: float = 0.0
     l2: float = 0.0
-    likelihood: Likelihood = "gaussian"
+    likelihood: LikelihoodRule = "gaussian"
     tree: Mapping[Any, Any] | None = None
     class_variances: bool = False
     model: ModelRule = "gp"
@@ -89,7 +90,13 @@ class Settings:
     def lives_in_parts(self) -> bool:
         """Whether a pool under these settings may be in parts: dense vectors, softmax and forests are in one place."""
         kernel = isinstance(self.kernel, tuple) or self.kernel in ("hik", "auto")
-        return kernel and self.likelihood == "gaussian" and self.model != "forest"
+        return kernel and self.likelihood != "softmax" and self.model != "forest"
+
+    @property
+    def leaves_likelihood(self) -> bool:
+        """Whether either likelihood may be chosen: what belongs to label regression alone decides for it."""
+        regression = self.balance or self.posterior != "auto" or self.l1 or self.l2 or self.model != "gp"
+        return self.likelihood == "auto" and not regression
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, Sequence) and not isinstance(self.kernel, str):
@@ -120,7 +127,7 @@ class Settings:
         check_choice("kernel", self.kernel, ("hik", "rbf", "linear", "auto"))
         check_choice("transform", self.transform, (None, "power", "exp"))
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
-        check_choice("likelihood", self.likelihood, get_args(Likelihood))
+        check_choice("likelihood", self.likelihood, ("gaussian", "softmax", "auto"))
         self._check_likelihood()
         self._check_model()
         for name in ("normalise", "complement", "split", "balance", "tune_weights", "class_variances"):
@@ -170,7 +177,7 @@ class Settings:
             settings.check()
 
     def _check_likelihood(self) -> None:
-        if self.likelihood == "gaussian":
+        if self.likelihood != "softmax":
             check_choice("tune", self.tune, (None, *get_args(CriterionName)))
             if self.tree is not None or self.class_variances:
                 raise ValueError('tree and class_variances belong to likelihood="softmax"')
@@ -191,7 +198,7 @@ class Settings:
                 raise ValueError(f"{name} must be a whole number; got {getattr(self, name)!r}")
         if self.model == "gp":
             return
-        if self.likelihood != "gaussian":
+        if self.likelihood == "softmax":
             raise ValueError(
                 f'model={self.model!r} needs likelihood="gaussian": the leaves of a forest are label regressions'
             )

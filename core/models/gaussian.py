@@ -7,20 +7,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices, no_rows
+from core._types import Arrays, Floats, Indices, no_rows
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_regression, untuned
 from core.kernels import Kernel
 from core.linalg import AtBound, KernelSum, Operator, Predictor
-from core.models.base import Arrays, ModelName, MomentAnswers
+from core.models.base import ModelName, MomentAnswers
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior, one_vs_all
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
 from core.settings import Settings
-from core.tuning import find_sharpness, leave_one_out, mean_gap, tune
+from core.tuning import asked_sharpness, mean_gap, tune
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
 GAP_ITEMS = 10_000  # whose gaps tell how sharp probabilities are, at most
@@ -248,8 +248,10 @@ class GaussianPool(Drafted):
         self._simplex = found.simplex
         self.reset(found.kernel, found.noise)
         free = np.flatnonzero(self.labels < 0)
-        gap = mean_gap(self.parts.take(free[:GAP_ITEMS]).mean) if len(free) else 1.0
-        self.model.sharpness = find_sharpness(leave_one_out(self.model)[0], self.model.labels, gap)
+        some = self.parts.take(free[:GAP_ITEMS])
+        gap = mean_gap(some.mean) if len(free) else 1.0
+        deviation = float(np.sqrt(some.variance + self.noise).mean()) if len(free) else 1.0
+        self.model.sharpness = asked_sharpness(self.model, gap, deviation)
         return found.at_bounds
 
     @all_or_nothing

@@ -22,6 +22,7 @@ from app.services.project.ledger import Event, Ledger, consensus
 from app.services.project.settings import ProjectSettings, learner_settings
 from app.services.project.view import View
 from app.services.runtime.mapped_files import LargeArrays
+from app.services.runtime.pretrained import PretrainedModels
 from core import OnlineLearner
 from core._types import Table
 from core.histograms import Engine
@@ -54,8 +55,13 @@ class StoredEncoder:
         """How many columns each channel has."""
         return [channel.columns for channel in self.channels]
 
+    @property
+    def needs_model(self) -> bool:
+        """Whether a pretrained model has a channel."""
+        return self.description.get("options", {}).get("model") is not None
+
     def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
-        """The model settings that suit its rows; encoders stored before there were such told levels alone.
+        """The model settings that suit its rows; those stored by earlier versions have levels alone.
 
         RBF kernels compare each item with each label: where there are many items, additive channels do without.
         """
@@ -78,12 +84,14 @@ class Project:
         arrays: LargeArrays,
         engine: Engine | None = None,
         budgets: Budgets | None = None,
+        models: PretrainedModels | None = None,
     ) -> None:
         self.database = database
         self.id = project_id
         self.arrays = arrays  # of coded items
         self.engine = engine  # the cluster, if there is one
         self.budgets = budgets or Budgets()
+        self.models = models or PretrainedModels()
         self.learner: OnlineLearner | None = None
         self.broken: str | None = None  # why there is no model, or none to rely on
         self.fallbacks = 0  # times the model failed
@@ -163,7 +171,7 @@ class Project:
         if row is None:
             raise LookupError(f"project {self.id} is gone")
         self.name, self.revision, self.width = row.name, row.revision, row.width
-        self.settings = ProjectSettings.model_validate(row.settings)
+        self.settings = ProjectSettings.stored(row.settings)
         self.classes = ClassBook.of(projects.all_classes(connection, self.id))
         found = encoders.without_states(connection, [self.id]).get(self.id)
         self.encoder = None if found is None else StoredEncoder.of(found)
@@ -259,9 +267,15 @@ class Project:
         return {item: int(self.classes.covers(label, predicted)) for item, (predicted, label) in pairs}
 
     def agreed_label(self, item: int) -> tuple[str, float] | None:
-        """The label that the model should have of an item, by people's votes: class and noise factor."""
+        """The label that the model should have of an item, by people's votes: class and noise factor.
+
+        A label that counts as w labels has a w-th of the noise.
+        """
         agreed = consensus(self.votes(item), self.settings.consensus)
-        return None if agreed is None else (self.classes.name(agreed[0]), agreed[1])
+        if agreed is None:
+            return None
+        name = self.classes.name(agreed[0])
+        return name, agreed[1] / self.settings.class_weights.get(name, 1.0)
 
     def agreed_labels(self) -> Labels:
         """The labels that the model should have, by item."""
