@@ -1,4 +1,4 @@
-"""Pictures as bags of visual words, gradient histograms and colours, each in parts of the picture."""
+"""Pictures as histograms of visual words, gradients, textures and colours, each in parts of the picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ class ImageOptions(Options):
     words: Words = Field(500, description="visual words, at most")
     word_grids: Grids = Field((1, 2), description="spatial pyramid of visual words")
     gradient_grids: Grids = Field((4,), description="spatial pyramid of gradient orientations")
+    texture_grids: Grids = Field((1, 3), description="spatial pyramid of textures (local binary patterns)")
     colours: Words = Field(64, description="colours, at most")
     colour_grids: Grids = Field((1, 2), description="spatial pyramid of colours")
     sample: Annotated[int, Field(ge=1)] = Field(500, description="pictures that vocabularies are learnt from, at most")
@@ -49,8 +50,9 @@ class ImageEncoder(Encoder):
     @classmethod
     def fit(cls, raws: Sequence[Raw], options: ImageOptions, seed: int, on_step: Step) -> Self:
         """Cluster descriptors and colours of a sample of the pool."""
-        if not (options.word_grids or options.gradient_grids or options.colour_grids):
-            raise ValueError("at least one of word_grids, gradient_grids and colour_grids must name a grid")
+        if not (options.word_grids or options.gradient_grids or options.texture_grids or options.colour_grids):
+            names = "word_grids, gradient_grids, texture_grids and colour_grids"
+            raise ValueError(f"at least one of {names} must name a grid")
         order = np.random.default_rng(seed).permutation(len(raws))
         sample = [(raws[place], seed + int(place)) for place in np.sort(order[: options.sample])]
         found: dict[int, tuple[Floats, Floats]] = {}
@@ -70,9 +72,14 @@ class ImageEncoder(Encoder):
         """Both vocabularies."""
         return cls(options, arrays["words"], arrays["colours"])
 
+    @classmethod
+    def old_options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of an encoder that was stored before there were textures."""
+        return {"texture_grids": ()} | options
+
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Grids of words, of gradients, of colours."""
+        """Grids of words, of gradients, of textures, of colours."""
         return tuple(
             Channel(f"{name} {grid}x{grid}", grid * grid * size)
             for name, size, grids in self._vocabularies()
@@ -112,6 +119,7 @@ class ImageEncoder(Encoder):
         found: dict[str, tuple[Indices, Floats, Floats | None]] = {
             "words": (local.nearest(windows, self.words), window_places, None),
             "gradients": (*local.orientations(cells), cells.ravel()),
+            "textures": local.textures(picture[..., 0]),
             "colours": (local.nearest(colours, self.colours), colour_places, None),
         }
         parts = []
@@ -126,6 +134,7 @@ class ImageEncoder(Encoder):
         return [
             ("words", len(self.words), options.word_grids),
             ("gradients", local.ORIENTATIONS, options.gradient_grids),
+            ("textures", 2 * local.PATTERNS, options.texture_grids),
             ("colours", len(self.colours), options.colour_grids),
         ]
 

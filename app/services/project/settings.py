@@ -217,13 +217,13 @@ class ProjectSettings(ModelSettings):
         ('auto', 'hik')
         """
         model = self.model_dump(include=set(ModelSettings.model_fields))
-        wishes = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
-        wishes |= suited or {}
+        defaults = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
+        defaults |= suited or {}
         one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
-        if one and not isinstance(wishes["kernel"], str):
-            wishes["kernel"] = "hik"  # of all columns, as the owner describes it
-        unset = [name for name in wishes if model[name] is None or (name == "levels" and self.levels == "auto")]
-        model |= {name: wishes[name] for name in unset}
+        if one and not isinstance(defaults["kernel"], str):
+            defaults["kernel"] = "hik"  # of all columns, as the owner describes it
+        unset = [name for name in defaults if model[name] is None or (name == "levels" and self.levels == "auto")]
+        model |= {name: defaults[name] for name in unset}
         return model | ({"channels": list(channels)} if channels and isinstance(model["kernel"], str) else {})
 
 

@@ -55,7 +55,7 @@ class StoredEncoder:
         return [channel.columns for channel in self.channels]
 
     def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
-        """The model settings that suit its rows; encoders stored before there were such told levels alone.
+        """The model settings that suit its rows; those stored by earlier versions have levels alone.
 
         RBF kernels compare each item with each label: where there are many items, additive channels do without.
         """
