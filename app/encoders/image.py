@@ -1,4 +1,4 @@
-"""Pictures as bags of visual words, gradient histograms and colours, each in parts of the picture."""
+"""Pictures as histograms of visual words, gradients, textures and colours, each in parts of the picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +31,7 @@ class ImageOptions(Options):
     words: Words = Field(500, description="visual words, at most")
     word_grids: Grids = Field((1, 2), description="spatial pyramid of visual words")
     gradient_grids: Grids = Field((4,), description="spatial pyramid of gradient orientations")
+    texture_grids: Grids = Field((1, 3), description="spatial pyramid of textures (local binary patterns)")
     colours: Words = Field(64, description="colours, at most")
     colour_grids: Grids = Field((1, 2), description="spatial pyramid of colours")
     sample: Annotated[int, Field(ge=1)] = Field(500, description="pictures that vocabularies are learnt from, at most")
@@ -55,8 +56,9 @@ class ImageEncoder(Encoder):
     @classmethod
     def fit(cls, raws: Sequence[Raw], options: ImageOptions, seed: int, on_step: Step) -> Self:
         """Cluster descriptors and colours of a sample of the pool."""
-        if not (options.word_grids or options.gradient_grids or options.colour_grids):
-            raise ValueError("at least one of word_grids, gradient_grids and colour_grids must name a grid")
+        if not (options.word_grids or options.gradient_grids or options.texture_grids or options.colour_grids):
+            names = "word_grids, gradient_grids, texture_grids and colour_grids"
+            raise ValueError(f"at least one of {names} must name a grid")
         model = chosen(options.model, "image")
         pretrained = None if model is None else Pretrained.of(model, "image")
         options = options.model_copy(update={"model": model})
@@ -82,12 +84,12 @@ class ImageEncoder(Encoder):
 
     @classmethod
     def old_options(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Options of an encoder that was stored before there were models."""
-        return {"model": None} | options
+        """Options of an encoder that was stored before there were textures and models."""
+        return {"texture_grids": (), "model": None} | options
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Grids of words, of gradients, of colours, then the embedding."""
+        """Grids of words, of gradients, of textures, of colours, then the embedding."""
         counted = tuple(
             Channel(f"{name} {grid}x{grid}", grid * grid * size)
             for name, size, grids in self._vocabularies()
@@ -149,6 +151,7 @@ class ImageEncoder(Encoder):
         found: dict[str, tuple[Indices, Floats, Floats | None]] = {
             "words": (local.nearest(windows, self.words), window_places, None),
             "gradients": (*local.orientations(cells), cells.ravel()),
+            "textures": local.textures(picture[..., 0]),
             "colours": (local.nearest(colours, self.colours), colour_places, None),
         }
         parts = []
@@ -163,6 +166,7 @@ class ImageEncoder(Encoder):
         return [
             ("words", len(self.words), options.word_grids),
             ("gradients", local.ORIENTATIONS, options.gradient_grids),
+            ("textures", 2 * local.PATTERNS, options.texture_grids),
             ("colours", len(self.colours), options.colour_grids),
         ]
 

@@ -176,8 +176,8 @@ def test_nothing_to_tune():
 
 @pytest.mark.jit
 @pytest.mark.filterwarnings("ignore:the search for noise ended at its lower bound")  # some seeds are told apart exactly
-def test_feature_relevance_on_the_experiment_of_paper_000():
-    """Section 6.5: eight dimensions, only the first two tell the classes apart; the weights find them."""
+def test_feature_relevance():
+    """Rodner2012, section 6.5: eight dimensions, only the first two tell the classes apart; the weights find them."""
     hits = 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
