@@ -21,8 +21,8 @@ from app.services.project.leases import Lease, LeaseBook
 from app.services.project.ledger import Event, Ledger, consensus
 from app.services.project.settings import ProjectSettings, learner_settings
 from app.services.project.view import View
+from app.services.runtime.embedding import PretrainedModels
 from app.services.runtime.mapped_files import LargeArrays
-from app.services.runtime.pretrained import PretrainedModels
 from core import OnlineLearner
 from core._types import Table
 from core.histograms import Engine
