@@ -44,7 +44,7 @@ def test_a_likelihood_that_was_chosen_comes_back(serve, sqlite_url):
     server = serve(sqlite_url, {"ASKNEXT_SNAPSHOT_SECONDS": "3600"})
     keys = [f"k{i}" for i in range(len(open_likelihood.X))]
     with httpx.Client(base_url=server.address, timeout=60) as http:
-        project = Site(http, None).project(sorted(set(open_likelihood.LABELS)), kernel="rbf")
+        project = Site(http, None).project(sorted(set(open_likelihood.LABELS)), kernel="linear")
         project.add(open_likelihood.X)
         project.label(open_likelihood.labels(0, 160))
         assert train(project)["likelihood_choice"].startswith("softmax")
