@@ -77,7 +77,7 @@ class PoolPosterior(Drafted):
         function = posterior.covariance(query)
         own = function(query) + np.diag(noise)
         factor = Factor(len(own), lambda out: np.copyto(out[: len(own), : len(own)], own))
-        changes = factor.half_solve(targets - posterior.means(query))
+        changes = factor.half_solve(targets - posterior.means_of_few(query))
         # L^-1 c is a function like c.
         self.parts = self.parts.map(Moved(function.for_items(factor.half_solve(np.eye(len(own))).T), changes, 1.0))
 
