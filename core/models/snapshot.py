@@ -15,6 +15,7 @@ from core.models.base import Arrays, PoolModel
 from core.rows import ChannelRows
 from core.settings import Settings
 from core.tables import AnyReader, ChannelReader, Reader
+from core.vectors import PoolVectors
 
 
 def dump(model: PoolModel, reader: AnyReader, *, warm: bool) -> dict[str, NDArray[Any]]:
@@ -42,7 +43,7 @@ def dump_rows(operator: Operator, rows: Any, reader: AnyReader) -> dict[str, NDA
         }
     assert isinstance(reader, Reader)
     if isinstance(operator, DenseOperator):
-        return {"x": np.asarray(rows)}
+        return {"x": rows.numbers if isinstance(rows, PoolVectors) else np.asarray(rows)}
     assert isinstance(operator, HistogramOperator)
     levels, room = operator.levels, operator.levels.room
     arrays: dict[str, NDArray[Any]] = {

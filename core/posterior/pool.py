@@ -9,6 +9,7 @@ from core.drafts import Drafted
 from core.linalg import Factor
 from core.posterior.base import Posterior
 from core.posterior.parts import (
+    Applied,
     Computed,
     Moved,
     Part,
@@ -71,6 +72,10 @@ class PoolPosterior(Drafted):
     def refresh(self, posterior: Posterior) -> None:
         """Compute everything again: after a change of hyperparameters, or against accumulated rounding errors."""
         self.parts = self.parts.map(Computed(posterior.predictor.for_items(), posterior.variances(self.size)))
+
+    def prepare(self, posterior: Posterior) -> None:
+        """Compute now what the first change would have to: the kernel columns of what is labelled."""
+        self.parts.collect(Applied(posterior.predictor.for_items()))
 
     def learn(self, posterior: Posterior, query: Rows, targets: Floats, noise: Floats) -> None:
         """Rows are about to be added to the posterior, with these targets (rows x M) and noise (rows)."""

@@ -57,7 +57,9 @@ def test_the_choice_may_be_among_some_items(strategy, n_among, monkeypatch):
 @pytest.mark.parametrize("values", [2, 30, 10**9])
 def test_the_lowest_are_found_with_all_that_equal_the_last_of_them(values, count):
     scores = np.random.default_rng(0).integers(0, values, 3000).astype(np.float64)
-    assert picking._among_lowest(scores, count).tolist() == np.flatnonzero(scores <= np.sort(scores)[count - 1]).tolist()
+    assert (
+        picking._among_lowest(scores, count).tolist() == np.flatnonzero(scores <= np.sort(scores)[count - 1]).tolist()
+    )
 
 
 def test_before_two_classes_are_known_questions_stand_for_the_pool():
