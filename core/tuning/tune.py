@@ -40,8 +40,8 @@ class Tuned:
 def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
     """The criterion in the form that the model's posterior has.
 
-    Where there is no factor (iterative), or no memory for its gradients, leave-one-out error and evidence are those of a
-    sample of the rows.
+    Where there is no factor (iterative), or no memory for its gradients, leave-one-out error and evidence are those of
+    a sample of the rows.
     """
     operator = model.operator
     targets, shape = one_vs_all(model.labels, model.n_classes), model.noise_shape()
