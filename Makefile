@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := pip install --quiet --disable-pip-version-check
 LOCKED := --constraint requirements.lock
 
-.PHONY: help serve fast test coverage test-label-studio torture audit bench campaign quality sight lint graph lock clean
+.PHONY: help serve fast test coverage test-label-studio torture audit bench campaign quality sight lint kernels graph lock clean
 
 help: ## say what can be made (this list)
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
@@ -17,14 +17,16 @@ serve: $(VENV)/ready ## set everything up and start the service with a small pro
 RERUN := --reruns 1 --only-rerun "^(Connect|Read|Write|RemoteProtocol)(Error|Timeout)" --only-rerun "Timeout" --only-rerun "Locator expected"
 
 # The numerical tests run twice: compiled, and with the JIT off on small sizes, so that coverage sees inside the kernels.
-test: lint ## set everything up, lint and run all tests
+test: $(VENV)/ready ## set everything up, lint and run all tests
+	$(MAKE) --jobs 2 lint kernels
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=30 $(RERUN)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m "not jit" tests/core --cov --cov-fail-under=95
 
 # While working: lint, then the core (every folder of tests/core but estimators, forests and the compiler) with few random
 # examples each. No server, no database, no browser: before a push, `make test`.
 FAST := $(filter-out %/estimators/ %/forest/ %/jit/ %/__pycache__/,$(wildcard tests/core/*/))
-fast: lint ## lint and the quickest tests, within a minute
+fast: $(VENV)/ready ## lint and the quickest tests, within a minute
+	$(MAKE) --jobs 2 lint kernels
 	$(BIN)/pytest -n 2 --hypothesis-profile=quick tests/test_house.py $(FAST)
 
 # What tests reach in app. Tracing makes tests of the service take some two thirds more processor time, so `make test` goes
@@ -72,6 +74,10 @@ lint: $(VENV)/ready ## ruff, mypy and import-linter
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Once, beside the linters: else every process of pytest begins with it.
+kernels: $(VENV)/ready ## compile the numba kernels, which are cached beside their sources
+	$(BIN)/python -c "import core; core.compile_all()"
 
 graph: $(VENV)/ready ## draw who imports whom, for CONTRIBUTING.md
 	$(BIN)/python -m tests.import_graph

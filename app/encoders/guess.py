@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from app.encoders.contract import Kind
+from app.encoders.learn_columns import kind_of
 from app.encoders.numbers import is_missing, is_number
 
 IMAGES = (".jpg", ".jpeg", ".png", ".webp")
@@ -141,16 +142,19 @@ def guess_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Guess
         raise ValueError(f"there is no column to learn from beside {key}, {label}")
     rest = list(cells)
     numeric = [name for name in rest if all(is_number(cell) or is_missing(cell) for cell in cells[name])]
-    with_words = cells.keys() - set(numeric)
-    words = _words(cells, [name for name in rest if name in with_words])
-    named: dict[Kind, tuple[str, ...]] = {"text": (*words, *numeric), "table": tuple(rest), "vectors": tuple(numeric)}
+    kinds = {name: kind_of(cells[name]) for name in cells.keys() - set(numeric)} | dict.fromkeys(numeric, "numbers")
+    words = _words(cells, [name for name in rest if kinds[name] == "categories"])
+    other = [name for name in rest if name not in words]
+    named: dict[Kind, tuple[str, ...]] = {"text": (*words, *other), "table": tuple(rest), "vectors": tuple(numeric)}
     ways = {kind: columns for kind, columns in named.items() if columns}
     text = _text_column(words)
     if text is not None:
         return Guess("text", text[1], (text[0],), key, label, ways=ways)
     if len(numeric) == len(rest) >= VECTOR_COLUMNS and not any(is_missing(c) for name in rest for c in cells[name]):
         return Guess("vectors", f"all {len(rest)} columns hold numbers", tuple(rest), key, label, ways=ways)
-    why = f"{len(numeric)} columns of numbers and {len(rest) - len(numeric)} of categories"
+    counts = Counter(kinds.values())
+    parts = [f"{counts[kind]} of {kind}" for kind in ("numbers", "dates", "categories") if counts[kind]]
+    why = f"columns: {', '.join(parts)}"
     return Guess("table", why, tuple(rest), key, label, ways=ways)
 
 

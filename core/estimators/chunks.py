@@ -72,7 +72,7 @@ class _Here:
 
 @dataclass(frozen=True, eq=False)
 class FromChunks:
-    """What chunks have taught."""
+    """The model that was fitted to chunks, and what it reads rows with."""
 
     reader: Reader
     model: SummedRegression

@@ -1,4 +1,4 @@
-"""GPHIKClassifier: the scikit-learn door."""
+"""GPHIKClassifier: the Gaussian-process classifier as a scikit-learn estimator."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

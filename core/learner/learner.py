@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices, no_rows
+from core._types import Arrays, Floats, Indices, Table, no_rows
 from core.checks import check_number, check_numbers, check_whole
 from core.classes import Nodes, checked_name
 from core.drafts import Drafted, all_or_nothing, read_only
@@ -117,7 +117,7 @@ class OnlineLearner(Drafted):
         """Variance of the noise on a target."""
         return self._model.noise
 
-    def check_items(self, x: Any) -> None:
+    def check_items(self, x: Table) -> None:
         """Raise a ValueError if these rows could not be added."""
         query = self._fitted.read(as_table(x))
         self._model.operator.check(query)
@@ -160,7 +160,7 @@ class OnlineLearner(Drafted):
             return []
         return ask(self._model, count, strategy, seed=seed, explore=explore, pending=pending, among=among)
 
-    def moments(self, x: Any) -> tuple[Floats, Floats]:
+    def moments(self, x: Table) -> tuple[Floats, Floats]:
         """Posterior means (rows x M) and variances (rows) of rows that need not be items."""
         query = self._fitted.read(as_table(x))
         return self._model.moments(query)
@@ -185,11 +185,11 @@ class OnlineLearner(Drafted):
         """Whether all means and variances are finite: features of 1e150 can be read, but their products overflow."""
         return bool(np.isfinite(sum(self._model.parts.collect(total))))
 
-    def predictive(self, x: Any) -> tuple[Floats, Floats, Floats]:
+    def predictive(self, x: Table) -> tuple[Floats, Floats, Floats]:
         """Means, variances and class probabilities (rows x M) of rows that need not be items."""
         return self._model.predictive(self._fitted.read(as_table(x)))
 
-    def predict(self, x: Any) -> Indices:
+    def predict(self, x: Table) -> Indices:
         """Class numbers of rows that need not be items."""
         return self._model.predict(self._fitted.read(as_table(x)))
 
@@ -255,7 +255,7 @@ class OnlineLearner(Drafted):
         )
 
     @all_or_nothing
-    def add_items(self, x: Any) -> None:
+    def add_items(self, x: Table) -> None:
         """More items: rows of a dense or CSR table. The first call chooses levels and scales."""
         x = as_table(x)
         if self._in_use is None:
@@ -389,7 +389,7 @@ class OnlineLearner(Drafted):
     def build(
         cls,
         settings: Settings,
-        x: Any,
+        x: Table,
         labelling: Labelling,
         *,
         train: bool = False,
@@ -445,9 +445,7 @@ class OnlineLearner(Drafted):
         }
 
     @classmethod
-    def restore(
-        cls, settings: Settings, state: Mapping[str, NDArray[Any]], allocate: Allocate = np.empty
-    ) -> "OnlineLearner":
+    def restore(cls, settings: Settings, state: Arrays, allocate: Allocate = np.empty) -> "OnlineLearner":
         """The learner that gave this state, under the settings it had."""
         names = state["classes"].tolist()
         parents = {name: parent for name, parent in zip(names, state["parents"].tolist(), strict=True) if parent}

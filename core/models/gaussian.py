@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices, no_rows
+from core._types import Arrays, Floats, Indices, no_rows
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_regression, untuned
 from core.kernels import Kernel
 from core.linalg import AtBound, KernelSum, Operator, Predictor
-from core.models.base import Arrays, ModelName, MomentAnswers
+from core.models.base import ModelName, MomentAnswers
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior, one_vs_all

@@ -1,13 +1,13 @@
 """The model in use: made from settings and first items, or restored from plain arrays."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Table
+from core._types import Arrays, Table
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_operator, make_reader
@@ -21,6 +21,7 @@ from core.models.parameters import Parameters
 from core.models.softmax import SoftmaxPool
 from core.posterior import LocalParts, Parts
 from core.posterior.parts import Checked, Encoding
+from core.rows import Rows
 from core.selection.kernel import candidate, candidates, first_kernel
 from core.settings import Settings
 from core.tables import AnyReader, Reader, readers_of
@@ -120,7 +121,7 @@ class ModelInUse(Drafted):
             found = replace(found, model=self.model.kind, compared_at=self.compared_at)
         return found
 
-    def read(self, x: Table) -> Any:
+    def read(self, x: Table) -> Rows:
         """A table, checked and encoded as rows; a ValueError says what does not fit."""
         if x.shape[1] != self.width:
             raise ValueError(f"rows have {x.shape[1]} columns; the first items had {self.width}")
@@ -153,9 +154,7 @@ class ModelInUse(Drafted):
         }
 
     @classmethod
-    def restore(
-        cls, settings: Settings, state: Mapping[str, NDArray[Any]], tree: ClassTree, allocate: Allocate = np.empty
-    ) -> "ModelInUse":
+    def restore(cls, settings: Settings, state: Arrays, tree: ClassTree, allocate: Allocate = np.empty) -> "ModelInUse":
         """The model that gave this state, under the settings it had; the posterior is solved from scratch."""
         kernel = str(state["kernel"]) or None
         plain = with_kernel(settings, kernel)

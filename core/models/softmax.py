@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices, no_rows
+from core._types import Arrays, Floats, Indices, no_rows
 from core.classes.tree import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import untuned
 from core.kernels import Kernel, LinearKernel
 from core.linalg import AtBound, DenseOperator, LinearOperator, Operator, Predictor, StoredOperator
-from core.models.base import Arrays, ModelName, MomentAnswers
+from core.models.base import ModelName, MomentAnswers
 from core.models.gaussian import GaussianPool
 from core.models.parameters import Parameters
 from core.models.softmax_state import SoftmaxState

@@ -1,6 +1,6 @@
 """The list of projects: made, shown, changed, deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -25,7 +25,7 @@ def create(
     database: Database, name: str, classes: Mapping[str, str | None], settings: ProjectSettings
 ) -> dict[str, Any]:
     """A new project; of each class what it is a kind of, or None."""
-    _check(settings)
+    _check(settings, classes)
     parents = {child: parent for child, parent in classes.items() if parent is not None}
     try:
         nodes = Nodes(tuple(classes), parents)
@@ -79,7 +79,7 @@ class ChangeProject(Task):
         except ValidationError as error:
             where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
             raise Invalid(f"settings: {where}") from error
-        _check(settings)
+        _check(settings, project.classes.active())
         check_likelihood(settings, project.classes.nodes())
         if settings.columns != project.settings.columns and project.keys:
             raise Invalid("columns cannot be changed once there are items: create another project")
@@ -89,14 +89,15 @@ class ChangeProject(Task):
         name = self._name or project.name
         projects.change(connection, project.id, name=name, settings=settings.model_dump())
         before = project.model_settings()
-        self._all_labels = settings.consensus != project.settings.consensus
+        rules = (settings.consensus, settings.class_weights)
+        self._all_labels = rules != (project.settings.consensus, project.settings.class_weights)
         project.name, project.settings, project.revision = name, settings, project.revision + 1
         self.model_changed = before != project.model_settings()
         project.count_free_items()
         self.answer = describe_project(connection, project.id)
 
     def learn(self) -> None:
-        """Another rule for votes changes labels."""
+        """Another rule for votes and other weights change labels."""
         self._project.all_changed |= self._all_labels
 
 
@@ -121,8 +122,9 @@ def _describe(row: Any, classes: Sequence[Any], encoder: Any) -> dict[str, Any]:
     }
 
 
-def _check(settings: ProjectSettings) -> None:
+def _check(settings: ProjectSettings, classes: Collection[str]) -> None:
     try:
+        settings.check_classes(classes)
         learner_settings(settings.model_parts())
         if settings.encoder_options:
             check_options(settings.encoder, settings.encoder_options)

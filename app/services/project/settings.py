@@ -1,6 +1,6 @@
 """What an owner of a project can set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,6 +13,8 @@ from core import Settings
 
 EncoderRule = Literal["none", "auto", "text", "image", "table", "vectors", "sets"]
 Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
+ClassWeight = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
+NAMED = 20  # classes that an error lists, at most
 
 
 class Known(BaseModel):
@@ -162,6 +164,12 @@ class ProjectSettings(ModelSettings):
             {"majority": "The majority decides", "latest": "The latest answer counts", "agreed": "Wait until all agree"}
         ),
     )
+    class_weights: dict[str, ClassWeight] = Field(
+        {},
+        title="Class weights",
+        description="as how many labels each label of a class counts, by its name, like {\"relevant\": 10} for a rare "
+        "class that is wanted; 1 for classes that are not named",
+    )
     lease_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
         600.0,
         title="Time to answer",
@@ -179,6 +187,25 @@ class ProjectSettings(ModelSettings):
         json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
 
+    def check_classes(self, names: Collection[str]) -> None:
+        """Raise a ValueError for a weight of a class that is not among these.
+
+        >>> ProjectSettings(class_weights={"cat": 3}).check_classes(["dog"])
+        Traceback (most recent call last):
+        ValueError: class_weights names 'cat', which is no class of the project; its classes are 'dog'
+        """
+        unknown = next((name for name in self.class_weights if name not in names), None)
+        if unknown is not None:
+            known = ", ".join(map(repr, list(names)[:NAMED])) or "none yet"
+            raise ValueError(
+                f"class_weights names {unknown[:200]!r}, which is no class of the project; its classes are {known}"
+            )
+
+    def with_class(self, old: str, new: str | None) -> "ProjectSettings":
+        """The same where a class has another name, or is gone."""
+        weights = {new if name == old else name: weight for name, weight in self.class_weights.items()}
+        return self.model_copy(update={"class_weights": {n: weight for n, weight in weights.items() if n is not None}})
+
     def model_parts(
         self, kind: str | None = None, channels: Sequence[int] = (), suited: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -190,13 +217,13 @@ class ProjectSettings(ModelSettings):
         ('auto', 'hik')
         """
         model = self.model_dump(include=set(ModelSettings.model_fields))
-        wishes = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
-        wishes |= suited or {}
+        defaults = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
+        defaults |= suited or {}
         one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
-        if one and not isinstance(wishes["kernel"], str):
-            wishes["kernel"] = "hik"  # of all columns, as the owner describes it
-        unset = [name for name in wishes if model[name] is None or (name == "levels" and self.levels == "auto")]
-        model |= {name: wishes[name] for name in unset}
+        if one and not isinstance(defaults["kernel"], str):
+            defaults["kernel"] = "hik"  # of all columns, as the owner describes it
+        unset = [name for name in defaults if model[name] is None or (name == "levels" and self.levels == "auto")]
+        model |= {name: defaults[name] for name in unset}
         return model | ({"channels": list(channels)} if channels and isinstance(model["kernel"], str) else {})
 
 

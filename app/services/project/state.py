@@ -55,7 +55,7 @@ class StoredEncoder:
         return [channel.columns for channel in self.channels]
 
     def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
-        """The model settings that suit its rows; encoders stored before there were such told levels alone.
+        """The model settings that suit its rows; those stored by earlier versions have levels alone.
 
         RBF kernels keep a number for each item and label: where items are very many, additive channels do without.
         """
@@ -259,9 +259,15 @@ class Project:
         return {item: int(self.classes.covers(label, predicted)) for item, (predicted, label) in pairs}
 
     def agreed_label(self, item: int) -> tuple[str, float] | None:
-        """The label that the model should have of an item, by people's votes: class and noise factor."""
+        """The label that the model should have of an item, by people's votes: class and noise factor.
+
+        A label that counts as w labels has a w-th of the noise.
+        """
         agreed = consensus(self.votes(item), self.settings.consensus)
-        return None if agreed is None else (self.classes.name(agreed[0]), agreed[1])
+        if agreed is None:
+            return None
+        name = self.classes.name(agreed[0])
+        return name, agreed[1] / self.settings.class_weights.get(name, 1.0)
 
     def agreed_labels(self) -> Labels:
         """The labels that the model should have, by item."""

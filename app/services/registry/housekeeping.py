@@ -62,6 +62,7 @@ class Housekeeping:
     def _restore_all(self) -> None:
         """Open every project that was there at the start; what cannot be restored is left to whoever asks for it."""
         compile_all()
+        self._service.when_compiled()
         for project_id in self._ids:
             while not self._service.stopping.is_set():
                 try:

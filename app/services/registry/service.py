@@ -4,6 +4,7 @@ import logging
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,9 @@ log = logging.getLogger(__name__)
 class Service:
     """Start it, ask it for projects, stop it."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, when_compiled: Callable[[], None] = lambda: None) -> None:
         share_cores()  # between requests, projects and jobs
-        self.settings = settings
+        self.settings, self.when_compiled = settings, when_compiled
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         self.database = Database(settings.database_url)
         self.jobs = JobRunner(self.database, settings.job_threads)

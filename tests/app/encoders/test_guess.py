@@ -39,7 +39,15 @@ def test_a_column_is_text_by_its_words():
 def test_numbers_and_categories_are_a_table():
     guess = guess_columns(["ID", "age", "job", "Class"], [["1", "30", "cook", "a"], ["2", "", "nurse", "b"]])
     assert (guess.kind, guess.columns, guess.key, guess.label) == ("table", ("age", "job"), "ID", "Class")
-    assert guess.why == "1 columns of numbers and 1 of categories"
+    assert guess.why == "columns: 1 of numbers, 1 of categories"
+
+
+def test_dates_are_no_texts_however_many_words_they_have():
+    rows = [["Tue, 5 Mar 2024 18:30:00 +0000", "3 kg", "red"], ["Mon, 4 Mar 2024 10:00:00 +0000", "4 kg", "blue"]]
+    guess = guess_columns(["sent", "weight", "colour"], rows)
+    assert (guess.kind, guess.columns) == ("table", ("sent", "weight", "colour"))
+    assert guess.why == "columns: 1 of numbers, 1 of dates, 1 of categories"
+    assert guess.read_as("text", "sent").columns == ("sent",)
 
 
 def test_many_numbers_are_a_vector():
