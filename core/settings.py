@@ -165,9 +165,10 @@ class Settings:
             raise ValueError("complement and split are two ways to read the same numbers; choose one")
         if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
             raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
-        if self.normalise and (self.posterior not in ("auto", "dual") or self.tune == "bound"):
+        if self.normalise and (self.posterior == "levels" or self.tune == "bound"):
             raise ValueError(
-                'normalise=True has no level space: it needs posterior="dual" and tune="loo" or "evidence"'
+                'normalise=True has no level space: it needs posterior="dual" or "iterative" and '
+                'tune="loo" or "evidence"'
             )
         if self.kernel == "auto" and self.posterior != "auto":
             raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')

@@ -44,7 +44,7 @@ class LabelRegression(Drafted):
         self.noise = noise
         self.balance = balance
         self._rule = rule
-        self._max_memory = max_memory
+        self.max_memory = max_memory
         self.pool = pool  # size of the rows that are predicted after each change
         self.sharpness: float | None = None  # of class probabilities, where tuning has found it
         self._fit()
@@ -150,7 +150,7 @@ class LabelRegression(Drafted):
 
     def _fit(self) -> None:
         self.name = (
-            choose(self.operator, self.n_classes, self._max_memory, self.pool) if self._rule == "auto" else self._rule
+            choose(self.operator, self.n_classes, self.max_memory, self.pool) if self._rule == "auto" else self._rule
         )
         self._chosen_at = len(self.labels)
         try:

@@ -7,7 +7,7 @@ import numpy as np
 
 from core._types import Floats
 from core.kernels import Kernel, RBFKernel, SumKernel
-from core.linalg import AtBound, HistogramOperator, Units
+from core.linalg import AtBound, HistogramOperator, SumOperator, Units
 from core.posterior import LabelRegression, one_vs_all
 from core.tuning.bound_criterion import BoundCriterion
 from core.tuning.criteria import Criterion, CriterionName, Evaluation
@@ -21,6 +21,7 @@ Given = tuple[Kernel, float]
 TYPICAL_NOISE = 0.1  # of the mean of k(x, x), around which the noise of a sum of kernels is expected
 WIDE = 2.0  # standard deviation of its logarithm, and of those of weights
 GAMMA_WIDE = 1.0  # the same of gamma: labels that were asked for lie at borders, where too local a kernel looks good
+MATRICES = 5  # n x n, that a gradient by the n x n system needs
 SAMPLE_ROWS = 2000  # of a system that cannot be factored, for criteria that must be
 
 
@@ -40,7 +41,8 @@ class Tuned:
 def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
     """The criterion in the form that the model's posterior has.
 
-    Where there is no factor (iterative), leave-one-out error and evidence are those of a sample of the rows.
+    Where there is no factor (iterative), or no memory for its gradients, leave-one-out error and evidence are those of
+    a sample of the rows.
     """
     operator = model.operator
     targets, shape = one_vs_all(model.labels, model.n_classes), model.noise_shape()
@@ -50,7 +52,9 @@ def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
         return BoundCriterion(operator, targets, shape)
     if model.name == "levels" and isinstance(operator, HistogramOperator):
         return LevelCriterion(operator, targets, shape, name)
-    if model.name == "iterative" and len(operator) > SAMPLE_ROWS:
+    matrices = MATRICES + (len(operator.channels) if isinstance(operator, SumOperator) else 0)
+    fits = 8.0 * matrices * len(operator) ** 2 <= model.max_memory
+    if len(operator) > SAMPLE_ROWS and (model.name == "iterative" or not fits):
         return _sampled(model, name)
     return DualCriterion(operator, targets, shape, name)
 
@@ -174,7 +178,11 @@ def tune(
     criterion = with_prior(in_units(criterion_for(model, name), units), name, values)
     few = with_prior(in_units(_sampled(model, name), units), name, values) if many else criterion
     begins, spent = starts(few, units, settings, now, free, on_step), len(LADDER)
-    if weights:
+    if weights and many:
+        rough = [gradient_search(few, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
+        best, spent = min(rough, key=_value), spent + sum(one.evaluations for one in rough)
+        ends = [gradient_search(criterion, best.setting, l1=l1, l2=l2, on_step=on_step)]
+    elif weights:
         ends = [gradient_search(criterion, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
     elif many:
         rough = [simplex_search(few, start, on_step=on_step) for start in begins]

@@ -3,10 +3,20 @@ import sys
 import numpy as np
 import pytest
 
-from core import GPHIKClassifier, OnlineLearner, Parameters, Settings
+from core import Channel, GPHIKClassifier, OnlineLearner, Parameters, Settings
 from core.kernels import IntersectionKernel, RBFKernel, SumKernel
 from core.linalg import DenseOperator, Units
-from core.tuning import Evaluation, Setting, bounds_met, criterion_for, gradient_search, simplex_search, starts, tune
+from core.tuning import (
+    Evaluation,
+    Setting,
+    bounds_met,
+    criterion_for,
+    gradient_search,
+    leave_one_out,
+    simplex_search,
+    starts,
+    tune,
+)
 from core.tuning.search import NOISE_BOUNDS, best_noise
 from core.tuning.tune import with_prior
 from tests.core.data import continuous, size, word_counts
@@ -279,3 +289,23 @@ def test_a_sample_stands_for_what_cannot_be_factored(posterior, rows, monkeypatc
     model = GPHIKClassifier(posterior=posterior).fit(x, y)._model
     criterion = criterion_for(model, "loo")
     assert len(criterion._targets) == len(criterion._shape) == len(criterion._operator) == rows
+
+
+@pytest.mark.parametrize(("max_memory", "rows"), [(8 * 7 * 900, 30), (8 * 7 * 900 - 1, 10)])
+def test_a_sample_stands_for_matrices_that_memory_does_not_hold(max_memory, rows, monkeypatch):
+    monkeypatch.setattr(sys.modules[criterion_for.__module__], "SAMPLE_ROWS", 10)
+    x, y = word_counts(30, 6, 2)
+    channels = [Channel(columns=(0, 4), normalise=True), Channel("rbf", columns=(2, 6))]
+    fitted = GPHIKClassifier(kernel=channels, max_memory=max_memory).fit(x, y)
+    assert len(criterion_for(fitted._model, "loo")._operator) == rows
+    fitted.tune()
+    assert fitted.residual_ < 1e-8
+
+
+def test_leave_one_out_takes_the_inverse_in_blocks(monkeypatch):
+    x, y = word_counts(30, 6, 2)
+    model = GPHIKClassifier(posterior="dual").fit(x, y)._model
+    whole = leave_one_out(model)
+    monkeypatch.setattr(sys.modules[leave_one_out.__module__], "BLOCK_ROWS", 7)
+    for found, expected in zip(leave_one_out(model), whole, strict=True):
+        assert np.allclose(found, expected, rtol=1e-10)
