@@ -33,7 +33,7 @@ GOOD_RESIDUAL = 1e-6
 RESIDUAL_EVERY = 32  # changes of a model
 
 
-MAX_RBF_ITEMS = 20_000  # a label then takes some tenths of a second
+MAX_RBF_ITEMS = 100_000  # for which kernel columns of 2,600 labels are kept; beyond, each label computes them again
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class StoredEncoder:
     def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
         """The model settings that suit its rows; those stored by earlier versions have levels alone.
 
-        RBF kernels compare each item with each label: where there are many items, additive channels do without.
+        RBF kernels keep a number for each item and label: where items are very many, additive channels do without.
         """
         if "model" not in self.description:
             return {"levels": self.description["levels"]}
@@ -171,7 +171,7 @@ class Project:
         if row is None:
             raise LookupError(f"project {self.id} is gone")
         self.name, self.revision, self.width = row.name, row.revision, row.width
-        self.settings = ProjectSettings.model_validate(row.settings)
+        self.settings = ProjectSettings.stored(row.settings)
         self.classes = ClassBook.of(projects.all_classes(connection, self.id))
         found = encoders.without_states(connection, [self.id]).get(self.id)
         self.encoder = None if found is None else StoredEncoder.of(found)
