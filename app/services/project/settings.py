@@ -167,7 +167,7 @@ class ProjectSettings(ModelSettings):
     class_weights: dict[str, ClassWeight] = Field(
         {},
         title="Class weights",
-        description="as how many labels each label of a class counts, by its name, like {\"relevant\": 10} for a rare "
+        description='as how many labels each label of a class counts, by its name, like {"relevant": 10} for a rare '
         "class that is wanted; 1 for classes that are not named",
     )
     lease_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
