@@ -19,6 +19,7 @@ from core.tuning import Tuned, leave_one_out, tune
 SAMPLE_ROWS = 500
 DENSE = ("rbf", "linear")
 SURE = 2.0  # standard errors by which a challenger must win
+TRIFLE = 0.005  # of the error, which is no reason to change: kernels may be the same but for rounding
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "hik": {},
     "hik-power": {"transform": "power"},
     "hik-exp": {"transform": "exp", "tune": "loo"},
+    "hik-normalised": {"normalise": True},
     "complement": {"complement": True},
     "split": {"split": True},
     "rbf": {"kernel": "rbf"},
@@ -92,15 +94,18 @@ def choose_kernel(
     """Compare the candidates on (a sample of) the labelled rows, each at its own best noise and parameter.
 
     The kernel in use, or the plainest at first, stays unless the best one's rows are better by two standard errors of
-    their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out.
+    their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out, and so many labels that
+    their matrix does not fit the normalised one, which has no level space.
 
     >>> x = np.random.default_rng(0).normal(size=(60, 2))
     >>> choose_kernel(Settings(), x, (x[:, 0] * x[:, 1] > 0).astype(int), 2).name
     'rbf'
     """
+    fits = 8 * len(labels) ** 2 <= settings.max_memory
     rows = np.unique(np.linspace(0, len(labels) - 1, SAMPLE_ROWS).astype(np.int64))
     x, labels = x[rows], labels[rows]
-    options = {name: candidate(settings, name) for name in candidates(settings, x, n_rows)}
+    names = [name for name in candidates(settings, x, n_rows) if fits or name != "hik-normalised"]
+    options = {name: candidate(settings, name) for name in names}
     tried = {name: _try(option, x, labels, n_classes) for name, option in options.items()}
     winner, ranked = compare({name: errors for name, (errors, _) in tried.items()}, incumbent)
     found = tried[winner][1]
@@ -116,7 +121,7 @@ def compare(errors: Mapping[str, Floats], incumbent: str | None) -> tuple[str, t
     winner = incumbent if incumbent is not None and incumbent in errors else next(iter(errors))
     best = min(errors, key=lambda name: errors[name].mean())
     gain = errors[winner] - errors[best]
-    if gain.mean() > SURE * standard_error(gain):
+    if gain.mean() > max(SURE * standard_error(gain), TRIFLE * errors[winner].mean()):
         winner = best
     contenders = []
     for name, own in errors.items():
