@@ -21,7 +21,7 @@ from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
 from core.settings import Settings
-from core.tuning import find_sharpness, leave_one_out, mean_gap, tune
+from core.tuning import asked_sharpness, mean_gap, tune
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
 GAP_ITEMS = 10_000  # whose gaps tell how sharp probabilities are, at most
@@ -251,8 +251,10 @@ class GaussianPool(Drafted):
         self._simplex = found.simplex
         self.reset(found.kernel, found.noise)
         free = np.flatnonzero(self.labels < 0)
-        gap = mean_gap(self.parts.take(free[:GAP_ITEMS]).mean) if len(free) else 1.0
-        self.model.sharpness = find_sharpness(leave_one_out(self.model)[0], self.model.labels, gap)
+        some = self.parts.take(free[:GAP_ITEMS])
+        gap = mean_gap(some.mean) if len(free) else 1.0
+        deviation = float(np.sqrt(some.variance + self.noise).mean()) if len(free) else 1.0
+        self.model.sharpness = asked_sharpness(self.model, gap, deviation)
         return found.at_bounds
 
     @all_or_nothing

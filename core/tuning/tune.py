@@ -19,7 +19,8 @@ Given = tuple[Kernel, float]
 """A kernel and a noise."""
 
 TYPICAL_NOISE = 0.1  # of the mean of k(x, x), around which the noise of a sum of kernels is expected
-WIDE = 2.0  # standard deviation of its logarithm, and of those of gamma and weights
+WIDE = 2.0  # standard deviation of its logarithm, and of those of weights
+GAMMA_WIDE = 1.0  # the same of gamma: labels that were asked for lie at borders, where too local a kernel looks good
 MATRICES = 5  # n x n, that a gradient by the n x n system needs
 SAMPLE_ROWS = 2000  # of a system that cannot be factored, for criteria that must be
 
@@ -94,8 +95,8 @@ def with_prior(criterion: Criterion, name: CriterionName, n_values: int) -> Crit
         total = (float((ratios**2).sum()) + size**2) * WIDE**2
         for number, own in enumerate(kernel.channels):
             if isinstance(own, RBFKernel):
-                total += float(np.log(own.gamma)) ** 2 / WIDE**2
-                by[f"gamma[{number}]"] = 2 * np.log(own.gamma) / own.gamma / WIDE**2
+                total += float(np.log(own.gamma)) ** 2 / GAMMA_WIDE**2
+                by[f"gamma[{number}]"] = 2 * np.log(own.gamma) / own.gamma / GAMMA_WIDE**2
         factor = found.value / n_values if name == "loo" else 0.5
         if found.by_theta is None:
             return replace(found, value=found.value + factor * total)
@@ -173,7 +174,7 @@ def tune(
     weights = weights or isinstance(now[0], SumKernel)
     # A search on a sample finds the neighbourhood of the optimum at a small part of the cost.
     many = name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS
-    values = len(model.labels) * max(model.n_classes, 1)
+    values = len(model.labels) * max(model.n_classes - 1, 1)  # the targets of a row sum to the same number
     criterion = with_prior(in_units(criterion_for(model, name), units), name, values)
     few = with_prior(in_units(_sampled(model, name), units), name, values) if many else criterion
     begins, spent = starts(few, units, settings, now, free, on_step), len(LADDER)

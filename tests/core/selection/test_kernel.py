@@ -3,7 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from core import Settings
-from core.selection.kernel import Chooser, candidates, choose_kernel, compare, first_kernel
+from core.selection.compare import compare
+from core.selection.kernel import Chooser, candidates, choose_kernel, first_kernel
 from tests.core.data import size, word_counts
 
 pytestmark = pytest.mark.jit
@@ -29,6 +30,35 @@ def test_steps_of_single_columns_are_for_intersections():
     winner = next(c for c in choice.contenders if c.name == choice.name)
     assert winner.behind == 0.0
     assert all(c.behind >= -2 * c.behind_error for c in choice.contenders)
+
+
+def histograms_of_any_size(n=80):
+    """The class is in the shares of the columns, and nothing is in the size of a row."""
+    x, y = word_counts(n, 30, 2)
+    return x * 10.0 ** np.random.default_rng(1).uniform(0, 2, (n, 1)), y
+
+
+def test_rows_of_very_different_sizes_are_for_the_normalised_kernel(monkeypatch):
+    assert "hik-normalised" in candidates(Settings(), histograms_of_any_size()[0])
+    monkeypatch.setattr("core.selection.kernel.candidates", lambda *_: ["hik", "hik-normalised"])
+    x, y = histograms_of_any_size()
+    choice = choose_kernel(Settings(), x, y, 2)
+    assert choice.name == "hik-normalised"
+    assert choice.settings.normalise
+    assert choose_kernel(Settings(), x / x.sum(axis=1, keepdims=True), y, 2).name == "hik"  # the same kernel then
+
+
+def test_kernels_that_differ_by_rounding_are_the_same():
+    errors = np.linspace(0.5, 1.5, 20)
+    assert compare({"hik": errors, "rbf": errors * (1.0 - 1e-9)}, None)[0] == "hik"
+    assert compare({"hik": errors, "rbf": errors * 0.9}, None)[0] == "rbf"
+
+
+def test_the_normalised_kernel_only_where_the_matrix_of_labels_fits_into_memory():
+    x, y = histograms_of_any_size(40)
+    room = 8 * 40**2
+    tried = [choose_kernel(Settings(max_memory=most), x, y, 2, n_rows=1).contenders for most in (room, room - 1)]
+    assert ["hik-normalised" in {c.name for c in contenders} for contenders in tried] == [True, False]
 
 
 @pytest.mark.jit
@@ -115,3 +145,10 @@ def test_the_error_of_a_difference_is_that_of_its_mean():
 def test_a_choice_knows_how_many_rows_it_was_made_by():
     x, y = word_counts(24, 5, 2)
     assert Chooser(Settings()).decided(x, y, 2).decided_at == 24
+
+
+def test_a_person_who_waits_ends_it():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    left = iter(range(40))  # in the middle of the second candidate or later
+    with pytest.raises(StopIteration):
+        choose_kernel(Settings(), x, (x[:, 0] > 0).astype(int), 2, on_step=lambda: next(left))
