@@ -136,7 +136,7 @@ class Columns:
         """sums (M x m) += the columns of all arrays times their factors (columns x M)."""
         m = sums.shape[1]
         padded = np.zeros((len(sums), len(arrays), TOGETHER))
-        padded.reshape(len(sums), -1)[:, : len(factors)] = factors.T
+        padded.reshape(len(sums), len(arrays) * TOGETHER)[:, : len(factors)] = factors.T
         pairs = [(array, np.ascontiguousarray(padded[:, i])) for i, array in enumerate(arrays) if padded[:, i].any()]
 
         def add(lo: int, hi: int) -> None:

@@ -54,6 +54,12 @@ def test_columns_are_the_same_whether_they_are_kept_or_not(limit):
     check(rows.bells(SCALES, twice, np.concatenate([V, V])), 2 * BELLS @ V)
 
 
+@pytest.mark.parametrize(("n", "columns"), [(0, 3), (0, 0), (5, 0)])
+def test_without_labels_or_classes_there_is_nothing_to_add_up(n, columns):
+    for rows in (PoolVectors(NUMBERS), PoolVectors(NUMBERS, 800 * M)):
+        assert np.array_equal(rows.bells(SCALES, X[:n], np.ones((n, columns))), np.zeros((M, columns)))
+
+
 def test_what_is_kept_is_not_computed_again(monkeypatch):
     rows = PoolVectors(NUMBERS, 800 * M)
     rows.bells(SCALES, X, V)
