@@ -24,6 +24,7 @@ from tests.benchmarks.sight.curves import IntersectionSVC, Result, add, by_margi
 BUDGETS = (100, 200, 400, 600)
 FIRST = 20  # labels drawn at random, the same for all
 OURS: dict[str, dict[str, Any]] = {"AskNext": {}, "AskNext, set to softmax": {"likelihood": "softmax"}}
+PATIENCE = 600.0  # seconds until a server on a busy machine is ready
 SIDE, CELL, TURNS = 128, 16, 9  # of the plain features
 
 
@@ -56,7 +57,9 @@ def over_http(pool: Sequence[Path], test: Sequence[Path], labels, truth, first, 
     """A project that guesses its encoder; the person skips all test pictures, so that they are predicted only."""
     classes = sorted({*labels, *truth})
     with tempfile.TemporaryDirectory() as data:
-        server = Process(None, Path(data, "data")).start()
+        server = Process(None, Path(data, "data"))
+        server.patience = PATIENCE
+        server.start()
         try:
             with Client(server.address, ADMIN, timeout=600) as client:
                 project = client.create_project("scenes", classes, {"encoder": "auto"} | settings).id
