@@ -78,6 +78,14 @@ class Nodes:
             raise ValueError(f"there is no class {name!r}; there are {', '.join(map(repr, self.given))}")
         return self.names.index(name)
 
+    def below(self, name: str) -> Indices:
+        """The numbers of the classes that a name stands for: its own, or those under it in the tree.
+
+        >>> Nodes(("bird", "robin", "oak"), {"robin": "bird"}).below("bird").tolist()
+        [0]
+        """
+        return np.flatnonzero(self.tree.under(np.array([self.number(name)]))[0])
+
     def numbers(self, names: Any) -> Indices:
         """Of many names that are all there.
 

@@ -1,14 +1,14 @@
 """What a strategy may look at."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import ndtr, xlogy
+from scipy.special import logsumexp, ndtr, xlogy
 
 from core._jit import scores
 from core._parallel import over_slices
-from core._types import Floats, Indices
+from core._types import Floats, Indices, no_rows
 from core.probabilities import probit
 
 Columns = Callable[[Indices, Indices], Floats]
@@ -30,6 +30,7 @@ class PoolState:
     kernel: Columns  # prior covariance of pool items
     reference: Indices
     labelled: Indices  # pool items that have a label
+    wanted: Indices = field(default_factory=no_rows, kw_only=True)  # class numbers of those that are to be found
 
     def __len__(self) -> int:
         return len(self.variance)
@@ -52,6 +53,17 @@ class PoolState:
     def probabilities(self) -> Floats:
         """Of the classes, m x M."""
         return probit(self.mean, self.spread**2)
+
+    @property
+    def odds(self) -> Floats:
+        """The log of the odds that an item is a wanted one, up to a monotone function; m.
+
+        Those of softmax. Of two classes of label regression they are twice the mean of the wanted one; of more, whose
+        means sum to a constant, its mean decides as well.
+        """
+        others = np.setdiff1d(np.arange(self.mean.shape[1]), self.wanted)
+        wanted = logsumexp(self.mean[:, self.wanted], axis=1)
+        return np.asarray(wanted - logsumexp(self.mean[:, others], axis=1) if len(others) else wanted)
 
     @property
     def information(self) -> Floats:

@@ -75,7 +75,17 @@ class FirstLook:
         some = block if len(places) == len(block) else block.take(places)
         nothing = items[:0]
         return PartState(
-            some.mean, some.variance, self.noise, items, _far, _far, nothing, nothing, some.rows, self.near
+            some.mean,
+            some.variance,
+            self.noise,
+            items,
+            _far,
+            _far,
+            nothing,
+            nothing,
+            some.rows,
+            self.near,
+            wanted=np.array(self.ask.wanted, dtype=np.int64),
         )
 
 

@@ -38,6 +38,7 @@ class Ask:
     count: int = 1
     seed: int = 0
     explore: float = 0.0
+    wanted: tuple[int, ...] = ()  # class numbers of what is to be found
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -45,6 +46,8 @@ class Ask:
         check_whole("count", self.count)
         check_whole("seed", self.seed)
         check_share("explore", self.explore)
+        if STRATEGIES[self.strategy].wanted and not self.wanted:
+            raise ValueError(f"strategy {self.strategy!r} needs to know which class is wanted")
 
     @property
     def n_candidates(self) -> int:
@@ -94,7 +97,8 @@ def pick(
     changes variances only, and n questions at once do not ask the same thing. Each pick looks again at the best
     candidates of the first look, not at the pool.
     """
-    ask, waiting = Ask(strategy, count, seed, explore), np.asarray(pending if pending is not None else [], np.int64)
+    ask = Ask(strategy, count, seed, explore, tuple(state.wanted.tolist()))
+    waiting = np.asarray(pending if pending is not None else [], np.int64)
     state = replace(state, labelled=np.concatenate([state.labelled, waiting]))
     found = first_look(state, ask)
     order = np.argsort(state.rows, kind="stable")
@@ -107,7 +111,8 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
     rng, score = np.random.default_rng(ask.seed), STRATEGIES[ask.strategy]
     best = _lowest(state.rows, scores, ask)
     batch = _Batch(state.take(best), drawn(ask.seed, TIES, state.rows[best]))
-    batch.condition(waiting)
+    if not score.alone:
+        batch.condition(waiting)
     explored = _explored(state.rows, ask) if ask.explore > 0.0 else best
     free = np.ones(len(state), dtype=bool)
     picks: list[Pick] = []
@@ -122,7 +127,9 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
         free[place] = False
         row = int(state.rows[place])
         picks.append(Pick(row, value, ask.strategy, explores))
-        if len(picks) < ask.count:
+        if score.alone:
+            batch.close(row)
+        elif len(picks) < ask.count:
             batch.condition(np.array([row]))
     return picks
 
@@ -176,6 +183,10 @@ class _Batch:
         self._halves = np.vstack([self._halves, new])
         self._asked = np.append(self._asked, rows)
         self._state = state.asked(rows, np.maximum(state.variance - (new**2).sum(axis=0), 0.0))
+
+    def close(self, row: int) -> None:
+        """Do not ask about an item again; it tells nothing of the others."""
+        self._free &= self._state.rows != row
 
     def best(self, score: Strategy, seed: int) -> tuple[int, float]:
         """Place and score of the best candidate that is still a question; there are more than are asked for."""

@@ -1,0 +1,122 @@
+"""Finding all items of a wanted class: how many have been found, how many are left, and when it is safe to stop."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core._types import Floats
+from core.checks import check_number
+
+Bools = NDArray[np.bool_]
+
+MAX_POINTS = 60  # of a recall curve
+ROUNDING = 1e-9  # of a number of items
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The n labels of a search so far, in the order they were given.
+
+    What can be said of recall for sure comes from items drawn at random among all that had no label (Callaghan2020).
+    If `total` items are wanted, a draw at which f of them are found and u items have no label finds nothing with
+    probability 1 - (total - f) / u. The product over a run of draws without a find is the hypergeometric chance of such
+    a run; it falls below a bound b, at whatever moment somebody looks, with probability at most b (Ville's inequality,
+    as its inverse is a martingale). A find ends a run. Run j may spend the share 2^-(j + 1) of the risk, all runs
+    together therefore the whole, however often one looks, and whatever was labelled in between for other reasons.
+
+    >>> search = Search(np.array([True] * 20 + [False] * 90), np.arange(110) >= 20, items=160)
+    >>> search.found, round(search.risk(0.8), 4), round(search.lowest_recall(0.05), 3)
+    (20, 0.0034, 0.87)
+    """
+
+    wanted: Bools  # n
+    drawn: Bools  # n; at random among all items without a label
+    items: int  # with a label or without
+
+    @property
+    def found(self) -> int:
+        """Wanted items with a label."""
+        return int(self.wanted.sum())
+
+    @property
+    def left(self) -> int:
+        """Items without a label."""
+        return self.items - len(self.wanted)
+
+    @property
+    def idle(self) -> int:
+        """Labels since the last wanted item."""
+        places = np.flatnonzero(self.wanted)
+        return len(self.wanted) - (int(places[-1]) + 1 if len(places) else 0)
+
+    @property
+    def curve(self) -> list[tuple[int, int]]:
+        """Wanted items found after so many labels, at not too many points."""
+        n = len(self.wanted)
+        labels = np.unique(np.linspace(0, n, min(n + 1, MAX_POINTS)).astype(np.int64))
+        found = np.concatenate([[0], np.cumsum(self.wanted)])[labels]
+        return list(zip(labels.tolist(), found.tolist(), strict=True))
+
+    def risk(self, target: float) -> float:
+        """A bound on the probability that the draws would look like this if less than `target` had been found.
+
+        Who stops as soon as it is below some risk has missed the target with at most that probability.
+        """
+        return self.chance(_too_many(self.found, target))
+
+    def chance(self, total: int) -> float:
+        """A bound on the probability of such runs of draws, at any look, if `total` items or more are wanted."""
+        if total > self.found + self.left:
+            return 0.0
+        runs, _ = self._runs(total)
+        return float(min(1.0, np.exp(runs.min())))
+
+    def lowest_recall(self, risk: float) -> float:
+        """The share of the wanted items that has been found at least, wrong with probability `risk` at most."""
+        low, high = self.found, self.found + self.left + 1  # the smallest total that is excluded is above low
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.chance(middle) < risk else (middle, high)
+        return self.found / low if low else 1.0
+
+    def draws_needed(self, target: float, risk: float) -> int:
+        """How many more items drawn at random, none of them wanted, are enough to stop."""
+        total = _too_many(self.found, target)
+        missing = total - self.found
+        if self.risk(target) < risk or missing > self.left:
+            return 0
+        runs, now = self._runs(total)
+        shares = np.minimum(missing / (self.left - np.arange(self.left - missing + 1)), 1.0)
+        with np.errstate(divide="ignore"):
+            enough = runs[now] + np.cumsum(np.log1p(-shares)) < np.log(risk)
+        return int(np.argmax(enough)) + 1
+
+    def _runs(self, total: int) -> tuple[Floats, int]:
+        """The logarithm of the chance of each run of draws, divided by its share of the risk; the place of the last."""
+        places = np.flatnonzero(self.drawn)
+        hits = self.wanted[places]
+        known = (np.cumsum(self.wanted) - self.wanted)[places]  # wanted items found before each draw
+        shares = np.minimum((total - known) / (self.items - places), 1.0)
+        with np.errstate(divide="ignore"):
+            logs = np.where(hits, 0.0, np.log1p(-shares))
+        n_runs = int(hits.sum()) + 1
+        sums = np.bincount(np.cumsum(hits) - hits, logs, minlength=n_runs)
+        return np.asarray(sums + np.log(2.0) * np.arange(1, n_runs + 1)), n_runs - 1
+
+
+def expected_left(probabilities: Floats, weight: float = 1.0) -> float:
+    """How many wanted items are left by the model's own estimate, from the probability of each item without a label.
+
+    A class whose labels have `weight` times the weight looks as many times as frequent as it is; its odds are divided.
+
+    >>> expected_left(np.array([0.5, 0.5])), round(expected_left(np.array([0.5, 0.5]), weight=4.0), 12)
+    (1.0, 0.4)
+    """
+    check_number("weight", weight, positive=True)
+    return float((probabilities / (probabilities + weight * (1.0 - probabilities))).sum())
+
+
+def _too_many(found: int, target: float) -> int:
+    """The smallest number of wanted items of which those found are less than `target`."""
+    return int(np.floor(found / check_number("target", target, positive=True) + ROUNDING)) + 1
