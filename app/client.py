@@ -544,6 +544,10 @@ class _Methods:
         return list((yield from self._json("GET", "projects", project, "map", params={"limit": limit}))["points"])
 
     @_Method
+    def search(self, project: str) -> Steps[dict[str, Any]]:
+        """What was found of the wanted class, what is left, and whether it is safe to stop; only with goal find."""
+        return dict((yield from self._json("GET", "projects", project, "search")))
+
     def ranked(
         self, project: str, by: Literal["uncertain", "surprising", "disagreed"] = "uncertain", limit: int = 50
     ) -> Steps[list[dict[str, Any]]]:

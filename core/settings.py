@@ -17,7 +17,7 @@ from core.tuning import CriterionName
 KernelName = Literal["hik", "rbf", "linear"]
 KernelRule = KernelName | Literal["auto"]
 ModelRule = Literal["gp", "forest", "auto"]
-TuneRule = CriterionName | Literal["cv"] | None
+TuneRule = CriterionName | Literal["cv", "none"] | None
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Settings:
 
     def _check_likelihood(self) -> None:
         if self.likelihood == "gaussian":
-            check_choice("tune", self.tune, (None, *get_args(CriterionName)))
+            check_choice("tune", self.tune, (None, "none", *get_args(CriterionName)))
             if self.tree is not None or self.class_variances:
                 raise ValueError('tree and class_variances belong to likelihood="softmax"')
             return

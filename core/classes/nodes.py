@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core._types import Indices
 from core.classes.tree import ROOT, ClassTree
@@ -85,6 +86,15 @@ class Nodes:
         [0]
         """
         return np.flatnonzero(self.tree.under(np.array([self.number(name)]))[0])
+
+    def covers(self, name: str, numbers: Indices) -> NDArray[np.bool_]:
+        """Whether each node number is that of the name, or of a node under it.
+
+        >>> Nodes(("bird", "robin", "oak"), {"robin": "bird"}).covers("bird", np.array([0, 1, 2])).tolist()
+        [True, False, True]
+        """
+        inside = self.tree.under(np.arange(len(self.tree))) <= self.tree.under(np.array([self.number(name)]))
+        return np.asarray(inside.all(axis=1)[numbers])
 
     def numbers(self, names: Any) -> Indices:
         """Of many names that are all there.

@@ -6,12 +6,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Floats
-from core.checks import check_number
+from core.checks import check_number, check_share, check_whole
 
 Bools = NDArray[np.bool_]
 
 MAX_POINTS = 60  # of a recall curve
 ROUNDING = 1e-9  # of a number of items
+BALANCE = 10.0  # the total weight of wanted labels, where that of the others is 1
+STEP = 4.0  # by which weights grow
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When a search is over, and how it gets there.
+
+    The most probable items are asked about until `patience` labels in a row find nothing; then items are drawn at
+    random until one is wanted, or until it is known that a share `target` has been found, wrong with probability `risk`
+    at most.
+
+    >>> StopRule(patience=2).is_dry(Search(np.array([True, False, False]), np.zeros(3, dtype=bool), 9))
+    True
+    """
+
+    target: float = 0.95
+    risk: float = 0.05
+    patience: int = 50
+
+    def __post_init__(self) -> None:
+        for name in ("target", "risk"):
+            if not 0.0 < check_share(name, getattr(self, name)):
+                raise ValueError(f"{name} must be above 0")
+        check_whole("patience", self.patience, least=1)
+
+    def is_dry(self, search: "Search") -> bool:
+        """Whether it is time to draw at random."""
+        return search.idle >= self.patience
+
+    def is_met(self, search: "Search") -> bool:
+        """Whether the search is over."""
+        return search.left == 0 or search.risk(self.target) < self.risk
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +148,18 @@ def expected_left(probabilities: Floats, weight: float = 1.0) -> float:
     """
     check_number("weight", weight, positive=True)
     return float((probabilities / (probabilities + weight * (1.0 - probabilities))).sum())
+
+
+def weight_of_wanted(found: int, others: int) -> float:
+    """The weight of a wanted label: so that all of them have about ten times that of all others together.
+
+    A power of 4, so that it seldom changes.
+
+    >>> weight_of_wanted(5, 5), weight_of_wanted(5, 200), weight_of_wanted(0, 3)
+    (16.0, 256.0, 1.0)
+    """
+    ratio = max(BALANCE * others / found, 1.0) if found else 1.0
+    return float(STEP ** np.round(np.log(ratio) / np.log(STEP)))
 
 
 def _too_many(found: int, target: float) -> int:

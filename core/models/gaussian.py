@@ -234,10 +234,21 @@ class GaussianPool(Drafted):
 
     @all_or_nothing
     def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
-        """Find hyperparameters by the criterion of the settings, and use them; what ended at a bound."""
+        """Find hyperparameters by the criterion of the settings, and use them; what ended at a bound.
+
+        With tune="none" they stay as they are, and only the sharpness of probabilities is found.
+        """
+        at_bounds = () if settings.tune == "none" else self._search(settings, on_step)
+        free = np.flatnonzero(self.labels < 0)
+        gap = mean_gap(self.parts.take(free[:GAP_ITEMS]).mean) if len(free) else 1.0
+        self.model.sharpness = find_sharpness(leave_one_out(self.model)[0], self.model.labels, gap)
+        return at_bounds
+
+    def _search(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+        """Use the kernel and noise that are best by the criterion."""
         found = tune(
             self.model,
-            "loo" if settings.tune is None or settings.tune == "cv" else settings.tune,
+            "loo" if settings.tune in (None, "cv", "none") else settings.tune,
             settings=untuned(settings, self.operator),
             weights=settings.tune_weights,
             simplex=self._simplex,
@@ -247,9 +258,6 @@ class GaussianPool(Drafted):
         )
         self._simplex = found.simplex
         self.reset(found.kernel, found.noise)
-        free = np.flatnonzero(self.labels < 0)
-        gap = mean_gap(self.parts.take(free[:GAP_ITEMS]).mean) if len(free) else 1.0
-        self.model.sharpness = find_sharpness(leave_one_out(self.model)[0], self.model.labels, gap)
         return found.at_bounds
 
     @all_or_nothing

@@ -91,7 +91,7 @@ class RawImport:
         self._progress.check()
         # A histogram kernel reads vectors with their signs apart.
         split = kind == "vectors" and self._project.settings.kernel == "hik" and not self._project.settings.complement
-        options = ({"form": "split"} if split else {}) | self._project.settings.encoder_options
+        options = ({"form": "split"} if split else {}) | self._project.settings.options_for(kind)
         state = process.fit(raws, options, lambda done: self._progress.report(done, len(raws), message))
         encoder = restore(state)
         description = encoder.describe() | {"model": encoder.model()}

@@ -66,6 +66,11 @@ class ChangeClass(Task):
         if self.move:
             check_tree(self.project, lambda nodes: nodes.moved(self.old, self.parent))
             parent = None if self.parent is None else known(self.project, self.parent)
+        if self.project.settings.wanted == self.old != name:
+            settings = self.project.settings.model_copy(update={"wanted": name})
+            projects.change(connection, self.project.id, settings=settings.model_dump())
+            self.project.settings = settings
+            self.project.revision += 1
         projects.change_class(connection, self.project.id, number, name, parent)
         self.project.classes = classes.with_class(number, name, parent)
         self.project.revision += 1
@@ -93,6 +98,8 @@ class MergeClass(Task):
         number, into = known(self.project, self.name), known(self.project, self.into)
         if number == into:
             raise Invalid("a class cannot be merged into itself")
+        if self.project.wanted == self.name:
+            raise Conflict("this is the class that is to be found: choose another one in the settings first")
         check_tree(self.project, lambda nodes: nodes.merged(self.name, self.into))
         projects.merge_class(connection, self.project.id, number, into)
         self.project.classes = self.project.classes.with_merged(number, into)
