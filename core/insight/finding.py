@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from core._types import Floats
 from core.checks import check_number, check_share, check_whole
@@ -13,6 +15,7 @@ Bools = NDArray[np.bool_]
 MAX_POINTS = 60  # of a recall curve
 ROUNDING = 1e-9  # of a number of items
 BALANCE = 10.0  # the total weight of wanted labels, where that of the others is 1
+ENOUGH = 50  # labels, before the model is asked how many are left
 STEP = 4.0  # by which weights grow
 
 
@@ -138,16 +141,30 @@ class Search:
         return np.asarray(sums + np.log(2.0) * np.arange(1, n_runs + 1)), n_runs - 1
 
 
-def expected_left(probabilities: Floats, weight: float = 1.0) -> float:
-    """How many wanted items are left by the model's own estimate, from the probability of each item without a label.
+def expected_left(known: Floats, wanted: Bools, scores: Floats) -> float | None:
+    """How many wanted items there are among those with these scores, as the model thinks; None before it can tell.
 
-    A class whose labels have `weight` times the weight looks as many times as frequent as it is; its odds are divided.
+    The probability of an item is a logistic function of its score (Platt2000), learnt from the scores that other labels
+    give each labelled item, `known`, and whether it is wanted: so it does not matter which items were asked about, nor
+    how labels are weighted.
 
-    >>> expected_left(np.array([0.5, 0.5])), round(expected_left(np.array([0.5, 0.5]), weight=4.0), 12)
-    (1.0, 0.4)
+    >>> known = np.linspace(-1.0, 1.0, 100)
+    >>> round(expected_left(known, known > 0.5, np.array([1.0, 0.9, -0.8])), 1)
+    2.0
     """
-    check_number("weight", weight, positive=True)
-    return float((probabilities / (probabilities + weight * (1.0 - probabilities))).sum())
+    n = int(wanted.sum())
+    if len(wanted) < ENOUGH or not 0 < n < len(wanted):
+        return None
+    centre, spread = known.mean(), float(known.std()) or 1.0
+    x, target = (known - centre) / spread, np.where(wanted, (n + 1.0) / (n + 2.0), 1.0 / (len(wanted) - n + 2.0))
+
+    def loss(line: Floats) -> tuple[float, Floats]:
+        z = line[0] + line[1] * x
+        off = expit(z) - target
+        return float((np.logaddexp(0.0, z) - target * z).sum()), np.array([off.sum(), (off * x).sum()])
+
+    found = minimize(loss, [np.log(n / (len(wanted) - n)), 1.0], jac=True, bounds=[(None, None), (0.0, None)])
+    return float(expit(found.x[0] + found.x[1] * (scores - centre) / spread).sum())
 
 
 def weight_of_wanted(found: int, others: int) -> float:

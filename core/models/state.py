@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import logsumexp, ndtr, xlogy
+from scipy.special import ndtr, xlogy
 
 from core._jit import scores
 from core._parallel import over_slices
 from core._types import Floats, Indices, no_rows
-from core.probabilities import probit
+from core.probabilities import log_odds, probit
 
 Columns = Callable[[Indices, Indices], Floats]
 """Rows and columns of a symmetric matrix over the pool that is never stored: (rows, columns) -> rows x columns."""
@@ -56,14 +56,8 @@ class PoolState:
 
     @property
     def odds(self) -> Floats:
-        """The log of the odds that an item is a wanted one, up to a monotone function; m.
-
-        Those of softmax. Of two classes of label regression they are twice the mean of the wanted one; of more, whose
-        means sum to a constant, its mean decides as well.
-        """
-        others = np.setdiff1d(np.arange(self.mean.shape[1]), self.wanted)
-        wanted = logsumexp(self.mean[:, self.wanted], axis=1)
-        return np.asarray(wanted - logsumexp(self.mean[:, others], axis=1) if len(others) else wanted)
+        """The log of the odds that an item is a wanted one, m."""
+        return log_odds(self.mean, self.wanted)
 
     @property
     def information(self) -> Floats:

@@ -111,8 +111,8 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
     rng, score = np.random.default_rng(ask.seed), STRATEGIES[ask.strategy]
     best = _lowest(state.rows, scores, ask)
     batch = _Batch(state.take(best), drawn(ask.seed, TIES, state.rows[best]))
-    if not score.alone:
-        batch.condition(waiting)
+    take = batch.close if score.alone else batch.condition
+    take(waiting)
     explored = _explored(state.rows, ask) if ask.explore > 0.0 else best
     free = np.ones(len(state), dtype=bool)
     picks: list[Pick] = []
@@ -127,10 +127,8 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
         free[place] = False
         row = int(state.rows[place])
         picks.append(Pick(row, value, ask.strategy, explores))
-        if score.alone:
-            batch.close(row)
-        elif len(picks) < ask.count:
-            batch.condition(np.array([row]))
+        if len(picks) < ask.count:
+            take(np.array([row]))
     return picks
 
 
@@ -172,8 +170,8 @@ class _Batch:
         """Take items as answered with their means: variances fall, means stay."""
         if not len(rows):
             return
+        self.close(rows)
         state, m, n, k = self._state, len(self._state), len(self._asked), len(rows)
-        self._free &= ~np.isin(state.rows, rows)
         covariance = state.covariance(np.concatenate([state.rows, self._asked, rows]), rows)
         candidates, asked, own = np.split(covariance, [m, m + n])
         half = solve_triangular(self._factor, asked, lower=True) if n else asked
@@ -184,9 +182,9 @@ class _Batch:
         self._asked = np.append(self._asked, rows)
         self._state = state.asked(rows, np.maximum(state.variance - (new**2).sum(axis=0), 0.0))
 
-    def close(self, row: int) -> None:
-        """Do not ask about an item again; it tells nothing of the others."""
-        self._free &= self._state.rows != row
+    def close(self, rows: Indices) -> None:
+        """Do not ask about items again, which tell nothing of the others."""
+        self._free &= ~np.isin(self._state.rows, rows)
 
     def best(self, score: Strategy, seed: int) -> tuple[int, float]:
         """Place and score of the best candidate that is still a question; there are more than are asked for."""

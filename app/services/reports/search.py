@@ -11,6 +11,7 @@ from app.services.project.state import Project
 from app.services.runtime.writer import Task
 from core import Published
 from core.insight.finding import Search, StopRule, expected_left
+from core.probabilities import log_odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,6 @@ class Progress:
     search: Search
     rule: StopRule
     is_sampling: bool
-    weight: float  # of wanted labels
     model: Published | None
 
 
@@ -38,7 +38,7 @@ class TakeSearch(Task):
             raise Conflict("this project tells classes apart: set the goal find, and the class that is wanted")
         sampling, view = is_sampling(project), project.view
         self.answer = Progress(
-            project.wanted, search_of(project), rule_of(project.settings), sampling, project.weight, view.model
+            project.wanted, search_of(project), rule_of(project.settings), sampling, view.model
         )
 
 
@@ -70,9 +70,11 @@ def _expected_left(progress: Progress) -> float | None:
     model = progress.model
     if model is None or not model.tells_classes_apart or progress.wanted not in model.nodes.given:
         return None
-    columns = model.nodes.below(progress.wanted)
-    free = np.flatnonzero(model.labels < 0)
-    return expected_left(np.minimum(model.probabilities_of(free)[:, columns].sum(axis=1), 1.0), progress.weight)
+    columns, free, left_out = model.nodes.below(progress.wanted), np.flatnonzero(model.labels < 0), model.left_out
+    wanted = model.nodes.covers(progress.wanted, left_out.labels)
+    return expected_left(
+        log_odds(left_out.means, columns), wanted, log_odds(model.moments(free)[0], columns) if len(free) else np.empty(0)
+    )
 
 
 def _sentence(progress: Progress, left: float | None, draws: int | None) -> str:

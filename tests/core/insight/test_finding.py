@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from core.insight.finding import Search, expected_left
+from core.insight.finding import Search, StopRule, expected_left, weight_of_wanted
 
 
 def a_run(found, labelled, draws, items):
@@ -92,7 +92,29 @@ def test_counts_and_curve():
     assert len(Search(np.ones(500, dtype=bool), np.zeros(500, dtype=bool), 900).curve) == 60
 
 
-def test_expected_left_divides_the_odds_of_a_weighted_class():
-    p = np.array([0.9, 0.2])
-    odds = p / (1 - p) / 5.0
-    assert expected_left(p, 5.0) == pytest.approx((odds / (1 + odds)).sum())
+def test_expected_left_does_not_depend_on_which_items_were_labelled():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=20_000)
+    wanted = rng.random(20_000) < 1 / (1 + np.exp(4 - 3 * scores))
+    for known in (np.argsort(-scores)[:5000], np.arange(5000)):  # the best, or any
+        left = np.setdiff1d(np.arange(20_000), known)
+        found = expected_left(scores[known], wanted[known], scores[left])
+        assert found == pytest.approx(wanted[left].sum(), rel=0.2)
+
+
+def test_expected_left_needs_labels_of_both_kinds():
+    assert expected_left(np.ones(3), np.ones(3, dtype=bool), np.zeros(2)) is None
+    assert expected_left(np.empty(0), np.empty(0, dtype=bool), np.zeros(2)) is None
+
+
+@pytest.mark.parametrize("wrong", [{"target": 0.0}, {"target": 1.1}, {"risk": 0.0}, {"risk": np.nan}, {"patience": 0}])
+def test_a_rule_that_cannot_be_is_an_error(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        StopRule(**wrong)
+
+
+def test_wanted_labels_have_about_ten_times_the_weight_of_all_others():
+    for found, others in ((1, 1), (5, 400), (30, 100)):
+        total = weight_of_wanted(found, others) * found / others
+        assert 10 / 2 <= total <= 10 * 2
+    assert weight_of_wanted(0, 10) == weight_of_wanted(100, 1) == 1.0
