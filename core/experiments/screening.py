@@ -93,22 +93,26 @@ def screen(
     """
     learner = OnlineLearner(settings, CLASSES)
     learner.add_items(x)
-    order, drawn, trained = given.tolist(), [False] * len(given), 0
-    _learn(learner, wanted, given)
+    lots = np.random.default_rng(seed).permutation(len(wanted)).tolist()  # the order of a random sample
+    order, drawn, learnt, trained = given.tolist(), [False] * len(given), 0, 0
     while len(order) < len(wanted):
         search = Search(wanted[order], np.array(drawn), len(wanted))
         if rule.is_met(search) if rule else search.found == wanted.sum():
             break
         dry = rule is not None and rule.is_dry(search)
-        count = 1 if dry else max(1, int(batch * len(order)))
-        if not dry and len(order) >= RETRAIN * trained:
-            learner.tune()
-            trained = len(order)
-        picks = learner.query(count, "random" if dry else "likely", seed=seed, wanted=WANTED)
-        items = np.array([pick.row for pick in picks])
-        _learn(learner, wanted, items)
-        order += items.tolist()
+        if dry:  # what is drawn at random is learnt when the model is asked again
+            known = set(order)
+            items = [next(item for item in lots if item not in known)]
+        else:
+            _learn(learner, wanted, np.array(order[learnt:]))
+            learnt = len(order)
+            if learnt >= RETRAIN * trained:
+                learner.tune()
+                trained = learnt
+            picks = learner.query(max(1, int(batch * learnt)), "likely", seed=seed, wanted=WANTED)
+            items = [pick.row for pick in picks]
         drawn += [dry] * len(items)
+        order += items
     return Screening(Search(wanted[order], np.array(drawn), len(wanted)), len(given), int(wanted.sum()))
 
 

@@ -15,10 +15,10 @@ EncoderRule = Literal["none", "auto", "text", "image", "table", "vectors", "sets
 Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
 
 
-SEARCH = {"noise": 100.0, "tune": "none"}
+SEARCH: dict[str, Any] = {"noise": 100.0, "bias": 0.01, "tune": "none"}
 """What suits a search in channels with k(x, x) = 1: very smooth, as few labels are wanted ones, and not tuned, as the
 squared error of leave-one-out predictions says little about their order. `noise` is that of a channel."""
-SEARCH_ENCODERS: dict[str, dict[str, Any]] = {"text": {"characters": 0, "words": 100_000, "word_length": 2}}
+SEARCH_ENCODERS: dict[str, dict[str, Any]] = {"text": {"characters": 0}}
 """Options of encoders that suit a search, unless the owner of the project says something else."""
 
 
@@ -247,7 +247,9 @@ class ProjectSettings(ModelSettings):
         model |= {name: wishes[name] for name in unset}
         if self.goal == "find" and not isinstance(model["kernel"], str) and self.likelihood == "gaussian":
             own = self.model_dump(include=set(SEARCH), exclude_defaults=True)
-            model |= {"noise": SEARCH["noise"] * len(model["kernel"]), "tune": SEARCH["tune"]} | own
+            squared = {"transform": "power", "eta": 2.0}
+            kernel = [one | (squared if one.get("kernel", "hik") == "hik" else {}) for one in model["kernel"]]
+            model |= {"kernel": kernel} | SEARCH | {"noise": SEARCH["noise"] * len(kernel)} | own
         return model | ({"channels": list(channels)} if channels and isinstance(model["kernel"], str) else {})
 
 

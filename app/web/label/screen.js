@@ -5,7 +5,7 @@ import { $, h, kept, percent, plural } from "../dom.js";
 import { Content } from "../item/content.js";
 import { Classes } from "./classes.js";
 import { Labelling } from "./labelling.js";
-import { showModel, showProgress, showSitting, whyAsked } from "./progress.js";
+import { showModel, showProgress, showSearch, showSitting, whyAsked } from "./progress.js";
 
 const SLOW = 400; // milliseconds after which saving is shown
 const GLANCE = 200; // milliseconds in which nobody can have seen what is new, and a key may bounce
@@ -130,6 +130,10 @@ export class Screen {
 
   model(model) {
     showModel(model);
+  }
+
+  search(search) {
+    showSearch(search);
   }
 
   classes(project) {
