@@ -17,7 +17,7 @@ from core.tuning import CriterionName
 KernelName = Literal["hik", "rbf", "linear"]
 KernelRule = KernelName | Literal["auto"]
 ModelRule = Literal["gp", "forest", "auto"]
-TuneRule = CriterionName | Literal["cv", "none"] | None
+TuneRule = CriterionName | Literal["cv"] | None
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Settings:
     groups: Any = None
     gamma: float | Literal["scale"] = "scale"
     max_memory: float = 4 * 2**30
-    tune: TuneRule = None
+    tune: TuneRule | Literal["none"] = None
     tune_weights: bool = False
     l1: float = 0.0
     l2: float = 0.0

@@ -175,7 +175,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "draws_needed": 1101,
         "sampling": True,
         "stop": False,
-        "sentence": "Keep labelling: 38 found. If none of the next 1,101 items drawn at random is wanted, you can stop.",
+        "sentence": "Keep labelling: 38 found. If none of the next 1,101 items drawn at random is wanted, you can "
+        "stop.",
         "curve": [{"labels": 0, "found": 0}, {"labels": 420, "found": 38}],
         "rule": {"target": 0.95, "risk": 0.05, "patience": 50},
     },

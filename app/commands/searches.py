@@ -36,10 +36,11 @@ class Texts:
     def of(cls, texts: Sequence[str], wanted: Bools) -> "Texts":
         """As the service encodes them."""
         project = ProjectSettings(goal="find", wanted="wanted")
-        encoder = fit("text", [text if text.strip() else "-" for text in texts], project.options_for("text"))
+        texts = [text if text.strip() else "-" for text in texts]  # an empty one is an item, too
+        encoder = fit("text", texts, project.options_for("text"))
         stored = StoredEncoder("text", "", encoder.channels, {"model": encoder.model()})
         parts = project.model_parts("text", stored.columns, stored.model(2, len(texts)))
-        return cls(encoder.encode([text if text.strip() else "-" for text in texts]).table, wanted, learner_settings(parts))
+        return cls(encoder.encode(texts).table, wanted, learner_settings(parts))
 
     def priors(self, seed: int) -> Indices:
         """One item that is wanted and one that is not, drawn by the seed: what a search begins with."""
@@ -53,7 +54,7 @@ class Texts:
 
 
 def read(file: IO[str], label: str, find: str) -> tuple[list[str], Bools]:
-    """Texts of a csv file, title and abstract joined, and whether each is of the class; a ValueError if there is none."""
+    """Texts of a csv file, title and abstract joined, and whether each is of the class; a ValueError if none is."""
     rows = list(csv.DictReader(file))
     names = list(rows[0]) if rows else []
     columns = [name for name in names if name.strip().lower() in TEXT_COLUMNS and name != label]
@@ -61,7 +62,9 @@ def read(file: IO[str], label: str, find: str) -> tuple[list[str], Bools]:
         raise ValueError(f"expected a column {label!r} and one of {', '.join(TEXT_COLUMNS)}; there are {names}")
     wanted = np.array([(row[label] or "").strip() == find for row in rows])
     if not 0 < wanted.sum() < len(wanted):
-        raise ValueError(f"{wanted.sum()} of {len(wanted)} rows have {find!r} in {label!r}: some must, and some must not")
+        raise ValueError(
+            f"{wanted.sum()} of {len(wanted)} rows have {find!r} in {label!r}: some must, and some must not"
+        )
     return ["\n\n".join(filter(None, (row[name] for name in columns))) for row in rows], wanted
 
 
@@ -95,6 +98,6 @@ def play(texts: Texts, recall: float, risk: float, patience: int, repeats: int, 
             rows.setdefault(name, []).append(value)
     table = Table("measure", f"mean of {repeats}", "standard error")
     for name, values in rows.items():
-        error = np.std(values, ddof=1) / math.sqrt(repeats) if repeats > 1 else math.nan
-        table.add_row(name, f"{np.mean(values):.4f}", f"{error:.4f}")
+        spread = np.std(values, ddof=1) / math.sqrt(repeats) if repeats > 1 else math.nan
+        table.add_row(name, f"{np.mean(values):.4f}", f"{spread:.4f}")
     Console(width=110).print(table)

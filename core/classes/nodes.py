@@ -93,8 +93,8 @@ class Nodes:
         >>> Nodes(("bird", "robin", "oak"), {"robin": "bird"}).covers("bird", np.array([0, 1, 2])).tolist()
         [True, False, True]
         """
-        inside = self.tree.under(np.arange(len(self.tree))) <= self.tree.under(np.array([self.number(name)]))
-        return np.asarray(inside.all(axis=1)[numbers])
+        outside = self.tree.under(np.arange(len(self.tree))) & ~self.tree.under(np.array([self.number(name)]))
+        return np.asarray(~outside.any(axis=1))[numbers]
 
     def numbers(self, names: Any) -> Indices:
         """Of many names that are all there.

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from core._types import Floats
+from core._types import Floats, Indices
 from core.checks import check_number, check_share, check_whole
 
 Bools = NDArray[np.bool_]
@@ -37,7 +37,7 @@ class StopRule:
 
     def __post_init__(self) -> None:
         for name in ("target", "risk"):
-            if not 0.0 < check_share(name, getattr(self, name)):
+            if not check_share(name, getattr(self, name)) > 0.0:
                 raise ValueError(f"{name} must be above 0")
         check_whole("patience", self.patience, least=1)
 
@@ -132,7 +132,7 @@ class Search:
         """The logarithm of the chance of each run of draws, divided by its share of the risk; the place of the last."""
         places = np.flatnonzero(self.drawn)
         hits = self.wanted[places]
-        known = (np.cumsum(self.wanted) - self.wanted)[places]  # wanted items found before each draw
+        known: Indices = (np.cumsum(self.wanted) - self.wanted)[places]  # wanted items found before each draw
         shares = np.minimum((total - known) / (self.items - places), 1.0)
         with np.errstate(divide="ignore"):
             logs = np.where(hits, 0.0, np.log1p(-shares))

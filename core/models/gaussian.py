@@ -19,7 +19,7 @@ from core.models.state import PoolState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior, one_vs_all
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
-from core.settings import Settings
+from core.settings import Settings, TuneRule
 from core.tuning import find_sharpness, leave_one_out, mean_gap, tune
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
@@ -238,17 +238,17 @@ class GaussianPool(Drafted):
 
         With tune="none" they stay as they are, and only the sharpness of probabilities is found.
         """
-        at_bounds = () if settings.tune == "none" else self._search(settings, on_step)
+        at_bounds = () if settings.tune == "none" else self._search(settings.tune, settings, on_step)
         free = np.flatnonzero(self.labels < 0)
         gap = mean_gap(self.parts.take(free[:GAP_ITEMS]).mean) if len(free) else 1.0
         self.model.sharpness = find_sharpness(leave_one_out(self.model)[0], self.model.labels, gap)
         return at_bounds
 
-    def _search(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+    def _search(self, rule: TuneRule, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
         """Use the kernel and noise that are best by the criterion."""
         found = tune(
             self.model,
-            "loo" if settings.tune in (None, "cv", "none") else settings.tune,
+            "loo" if rule is None or rule == "cv" else rule,
             settings=untuned(settings, self.operator),
             weights=settings.tune_weights,
             simplex=self._simplex,

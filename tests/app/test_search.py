@@ -69,7 +69,9 @@ def test_a_search_that_has_run_dry_draws_at_random_until_it_is_safe_to_stop(proj
     progress = project.get("/search")
     assert progress["stop"]
     assert progress["drawn"] == needed
-    assert progress["sentence"] == "You can stop: 10 found, which are at least 90 % of all there are; that is 95 % sure."
+    assert (
+        progress["sentence"] == "You can stop: 10 found, which are at least 90 % of all there are; that is 95 % sure."
+    )
     # The same, told from the labels alone.
     wanted = np.array([True, False] + [True] * 9 + [False] * (8 + needed))
     same = Search(wanted, np.arange(len(wanted)) >= 19, 200)
@@ -123,7 +125,10 @@ def test_the_search_is_the_same_after_a_restart(project):
     ("settings", "says"),
     [
         ({"goal": "find"}, "wanted: the goal find needs the name of the class"),
-        ({"goal": "find", "wanted": "relevnt"}, "there is no class of this name to be found; there are 'relevant', 'other'"),
+        (
+            {"goal": "find", "wanted": "relevnt"},
+            "there is no class of this name to be found; there are 'relevant', 'other'",
+        ),
         ({"strategy": "likely"}, "likely needs the goal find"),
     ],
 )
@@ -155,9 +160,10 @@ def test_the_wanted_class_follows_its_name_and_cannot_be_merged_away(project):
 def test_wanted_labels_weigh_more_and_all_of_them_alike(project):
     project.label({"k3": "relevant", "k0": "other"})
     search(project, 30)
-    (learner,) = [project.service.running(project.path.rsplit("/", 1)[1]).project.learner]
-    labelling = learner.labelling()
-    factors = {name: {labelling.noise_factors[i] for i, own in labelling.labels.items() if own == name} for name in ("relevant", "other")}
+    labelling = project.service.running(project.path.rsplit("/", 1)[1]).project.learner.labelling()
+    factors = {"relevant": set(), "other": set()}
+    for item, name in labelling.labels.items():
+        factors[name].add(labelling.noise_factors[item])
     found = sum(name == "relevant" for name in labelling.labels.values())
     assert factors["other"] == {1.0}
     assert factors["relevant"] == {4.0 ** -round(np.log(10 * (32 - found) / found) / np.log(4))}

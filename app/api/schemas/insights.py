@@ -216,7 +216,7 @@ class SearchProgress(BaseModel):
         "most, however often one looks"
     )
     draws_needed: int | None = Field(
-        description="so many more items drawn at random, none of them wanted, are enough to stop; null if it is safe now"
+        description="so many more items drawn at random, none of them wanted, are enough; null if it is safe to stop"
     )
     sampling: bool = Field(description="whether items are drawn at random now")
     stop: bool = Field(description="whether enough has been found")

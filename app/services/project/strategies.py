@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-Strategy = Literal["random", "mean", "variance", "unc", "unc+", "entropy", "bald", "emoc", "density", "herding", "likely"]
+Strategy = Literal[
+    "random", "mean", "variance", "unc", "unc+", "entropy", "bald", "emoc", "density", "herding", "likely"
+]
 
 STRATEGY_NAMES: dict[str, str] = {
     "random": "Random",

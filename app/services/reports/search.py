@@ -37,9 +37,7 @@ class TakeSearch(Task):
         if project.wanted is None:
             raise Conflict("this project tells classes apart: set the goal find, and the class that is wanted")
         sampling, view = is_sampling(project), project.view
-        self.answer = Progress(
-            project.wanted, search_of(project), rule_of(project.settings), sampling, view.model
-        )
+        self.answer = Progress(project.wanted, search_of(project), rule_of(project.settings), sampling, view.model)
 
 
 def describe_search(progress: Progress) -> dict[str, Any]:
@@ -73,7 +71,9 @@ def _expected_left(progress: Progress) -> float | None:
     columns, free, left_out = model.nodes.below(progress.wanted), np.flatnonzero(model.labels < 0), model.left_out
     wanted = model.nodes.covers(progress.wanted, left_out.labels)
     return expected_left(
-        log_odds(left_out.means, columns), wanted, log_odds(model.moments(free)[0], columns) if len(free) else np.empty(0)
+        log_odds(left_out.means, columns),
+        wanted,
+        log_odds(model.moments(free)[0], columns) if len(free) else np.empty(0),
     )
 
 

@@ -14,9 +14,10 @@ def a_run(found, labelled, draws, items):
     return Search(wanted, np.arange(len(wanted)) >= labelled, items)
 
 
-@pytest.mark.parametrize(("found", "labelled", "draws", "items"), [(20, 50, 30, 200), (95, 300, 400, 1000), (1, 2, 90, 100)])
+@pytest.mark.parametrize("case", [(20, 50, 30, 200), (95, 300, 400, 1000), (1, 2, 90, 100)])
 @pytest.mark.parametrize("target", [0.8, 0.95])
-def test_a_run_without_a_find_is_the_hypergeometric_test(found, labelled, draws, items, target):
+def test_a_run_without_a_find_is_the_hypergeometric_test(case, target):
+    found, labelled, draws, items = case
     # Callaghan2020: K = floor(S / target - A) + 1 wanted items among N; none of n drawn is one.
     search, missing = a_run(found, labelled, draws, items), int(np.floor(found / target - found)) + 1
     p = hypergeom.cdf(0, items - labelled, missing, draws)

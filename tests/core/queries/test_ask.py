@@ -63,7 +63,9 @@ def test_one_wanted_label_is_enough_to_look_for_more_like_it():
 
 def test_a_wanted_class_may_be_an_inner_node():
     x, y = word_counts(60, 8, 3)
-    learner = OnlineLearner(Settings(likelihood="softmax"), [*NAMES, "insect"], parents={"ant": "insect", "bee": "insect"})
+    learner = OnlineLearner(
+        Settings(likelihood="softmax"), [*NAMES, "insect"], parents={"ant": "insect", "bee": "insect"}
+    )
     learner.add_items(x)
     learner.label_many({item: NAMES[y[item]] for item in range(12)})
     picks = learner.query(3, "likely", wanted="insect")
