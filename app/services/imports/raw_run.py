@@ -58,7 +58,7 @@ class RawImport:
         limits = self._project.budgets, self._progress.check
         if form == "zip":
             return Archive(path, folder, kind, *limits)
-        if form in ("csv", "jsonl"):
+        if form in ("csv", "jsonl", "ris"):
             return Lines(path, form, kind, column, *limits)
         if form == "npz" and holds_sets(path, *limits):
             return Sets(path, kind, *limits)
