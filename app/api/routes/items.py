@@ -3,26 +3,32 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
-from fastapi import Request, status
+from fastapi import Query, Request, status
 
+from app.api.bodies import body_limit
 from app.api.context import Admin, Reader, router
-from app.api.routes.projects import Cursor, Limit
+from app.api.routes.projects import Cursor, Limit, number_of
 from app.api.schemas import (
     Features,
     Item,
+    ItemFeatures,
+    ItemHistory,
+    ItemPage,
     ItemsAnswer,
     JobAnswer,
     JobPage,
+    JobStarted,
     NewItems,
     SparseFeatures,
 )
 from app.services.imports.run import Import, run_import
-from app.services.items.add import NewItem, dense_row, sparse_row
+from app.services.items.add import AddItems, NewItem, dense_row, sparse_row
 from app.services.items.encoder import encode_few, is_raw
 from app.services.problems import Invalid, Unavailable
 from app.services.project.state import Project
+from app.services.reports import report
 from app.services.runtime.ids import new_id
 
 routes = router("items")
@@ -35,7 +41,49 @@ FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "bin
 async def add_items(at: Admin, body: NewItems) -> Any:
     """Add items; the same key and features again change nothing, other features are a conflict.
 
-    Where the project has an encoder, it may be a zip of pictures or .txt files, csv or jsonl of texts or tables, and RIS
+    Where the project has an encoder, `text` or `row` may stand for the features.
+    """
+    new, width = await at.in_thread(_new_items, at.project, body.items)
+    return await at.do(AddItems(at.project, new, width))
+
+
+@routes.get("/projects/{project}/items", response_model=ItemPage)
+async def list_items(at: Reader, cursor: Cursor = "", limit: Limit = 100) -> Any:
+    """Items in the order they came, with their votes."""
+    return await at.as_json(ItemPage, report.list_items, at.service.database, at.project.id, number_of(cursor), limit)
+
+
+@routes.get("/projects/{project}/items/{key:path}", response_model=ItemHistory)
+async def get_item(at: Reader, key: str) -> Any:
+    """An item and everything that was said of it."""
+    return await at.as_json(ItemHistory, report.get_item, at.service.database, at.project.id, key, at.principal.key_id)
+
+
+@routes.get("/projects/{project}/features/{key:path}", response_model=ItemFeatures)
+async def get_features(at: Reader, key: str) -> Any:
+    """The features of an item, to be drawn."""
+    return await at.as_json(
+        ItemFeatures, report.get_features, at.service.database, at.project.id, key, at.project.width
+    )
+
+
+@routes.post(
+    "/projects/{project}/import",
+    status_code=status.HTTP_202_ACCEPTED,
+    response_model=JobStarted,
+    openapi_extra={"requestBody": {"required": True, "content": FILE}},
+)
+@body_limit(lambda settings: settings.max_upload)
+async def import_items(
+    at: Admin,
+    request: Request,
+    format: Annotated[Format, Query(description="of the file in the body")] = "auto",  # noqa: A002
+    index_base: Annotated[int, Query(ge=0, le=1, description="the first index in svmlight files")] = 1,
+    labels: Annotated[bool, Query(description="use the labels in the file, recorded under your name")] = False,
+) -> Any:
+    """Upload a file as the body; it is read in the background.
+
+    Where the project has an encoder, it may be a zip of pictures or .txt files, csv or jsonl of texts or tables, or RIS
     of references; what was found, and what could not be read, is in the result of the job.
     """
     job_id = new_id()
