@@ -429,7 +429,7 @@ class _Methods:
 
     @_Method
     def unsure(self, project: str, item: str | Question, **also: Unpack[Also]) -> Steps[Labelled]:
-        """Say that an item cannot be told; nobody is asked about it any more."""
+        """Say that nobody can tell the class of an item; nobody is asked about it any more."""
         return (yield from self._act(project, item, "unsure", **also))
 
     @_Method
@@ -885,8 +885,8 @@ def _error(outcome: httpx.Response | httpx.RequestError) -> AskNextError:
         error.__cause__ = outcome
         return error
     try:
-        told = outcome.json()
-        return AskNextError(outcome.status_code, told["title"], told["detail"], told["id"])
+        problem = outcome.json()
+        return AskNextError(outcome.status_code, problem["title"], problem["detail"], problem["id"])
     except (ValueError, LookupError, TypeError):  # from something on the way to the service
         return AskNextError(outcome.status_code, outcome.reason_phrase or "Error", outcome.text[:200])
 

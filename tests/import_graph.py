@@ -42,9 +42,9 @@ def draw(axes, edges, title):
     place = {
         room: ((i + 0.5) / len(row) + 0.04 * (-1) ** y, y) for y, row in enumerate(rows) for i, room in enumerate(row)
     }
-    for room, others in edges.items():
+    for room, others in sorted(edges.items()):
         implied = set().union(*(_reached(edges, other) for other in others)) if others else set()
-        for other in others - implied:
+        for other in sorted(others - implied):
             axes.annotate(
                 "",
                 xy=place[other],

@@ -6,7 +6,6 @@ import zlib
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from app.db import projects
 from app.services.items.add import AddItems, NewItem, dense_row
@@ -23,6 +22,8 @@ def make_demo(service: Service) -> None:
     with service.database.read() as connection:
         if projects.every_id(connection):
             return
+    from sklearn.datasets import load_digits  # a second, which other starts need not wait for
+
     digits = load_digits()
     project = catalogue.create(service.database, "Demo: handwritten digits", dict.fromkeys(NAMES), ProjectSettings())
     items = [

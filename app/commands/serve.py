@@ -20,7 +20,7 @@ def serve(
 ) -> None:
     """Run the web service until Ctrl-C."""
     settings = settings_with(host=host, port=port, database=database, data_dir=data_dir, demo=demo or None)
-    from app.commands.running import run  # seconds, which --help need not wait for
+    from app.commands.server import run  # seconds, which --help need not wait for
 
     run(settings)
 

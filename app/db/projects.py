@@ -44,6 +44,11 @@ def change(connection: Connection, project_id: str, **values: Any) -> None:
     connection.execute(query.values(revision=projects.c.revision + 1, **values))
 
 
+def set_settings(connection: Connection, project_id: str, settings: dict[str, Any]) -> None:
+    """Settings that follow from another change, which has made a new revision."""
+    connection.execute(update(projects).where(projects.c.id == project_id).values(settings=settings))
+
+
 def set_width(connection: Connection, project_id: str, width: int) -> None:
     """The number of feature columns, known with the first items."""
     connection.execute(update(projects).where(projects.c.id == project_id).values(width=width))

@@ -1,7 +1,8 @@
 """Dense local descriptors: what a picture looks like around the points of a grid.
 
 Gradients are counted by orientation in square cells once; windows of cells are the descriptors (dense SIFT without its
-Gaussian window), sums of cells the gradient histograms. Places are shares of the height and the width.
+Gaussian window), sums of cells the gradient histograms. Textures are uniform local binary patterns (Ojala et al. 2002):
+which neighbours of a pixel are no brighter than it. Places are shares of the height and the width.
 """
 
 from typing import Any
@@ -17,6 +18,18 @@ WINDOW = 4  # cells
 ORIENTATIONS = 8
 FAINT = 64.0  # sum of gradients in a window up to which it counts as flat rather than as texture
 FINE = 32  # cells of a side up to which windows are one cell apart, two beyond
+RING = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))  # the neighbours of (1, 1), in a circle
+PATTERNS = 59  # 58 whose ring changes at most twice, and one for all others
+
+
+def _pattern_numbers() -> Indices:
+    """The number of each of the 256 patterns of a ring."""
+    rings = np.arange(256)[:, None] >> np.arange(8) & 1
+    uniform = (rings != np.roll(rings, 1, axis=1)).sum(axis=1) <= 2
+    return np.where(uniform, np.cumsum(uniform) - 1, PATTERNS - 1)
+
+
+PATTERN_NUMBERS = _pattern_numbers()
 
 
 def gradient_cells(luma: NDArray[Any]) -> Floats:
@@ -59,6 +72,29 @@ def orientations(cells: Floats) -> tuple[Indices, Floats]:
     """The orientation of each entry of the cells, and the place of its cell."""
     height, width, n = cells.shape
     return np.tile(np.arange(n), height * width), np.repeat(_middles(height, width), n, axis=0)
+
+
+def textures(luma: NDArray[Any]) -> tuple[Indices, Floats, Floats]:
+    """The pattern around each inner pixel at full and, with numbers of their own, at half size; places and weights.
+
+    A pixel of half size stands for four.
+    """
+    height, width = (length // 2 for length in luma.shape)
+    half = luma[: 2 * height, : 2 * width].reshape(height, 2, width, 2).astype(np.float32).mean(axis=(1, 3))
+    found = [_patterns(size) for size in (luma, half)]
+    numbers = [own.ravel() + scale * PATTERNS for scale, own in enumerate(found)]
+    places = [_middles(*own.shape) for own in found]
+    weights = [np.full(own.size, 4.0**scale) for scale, own in enumerate(found)]
+    return np.concatenate(numbers), np.concatenate(places), np.concatenate(weights)
+
+
+def _patterns(luma: NDArray[Any]) -> Indices:
+    height, width = luma.shape[0] - 2, luma.shape[1] - 2
+    inner = luma[1:-1, 1:-1]
+    rings = np.zeros(inner.shape, dtype=np.int64)
+    for place, (down, right) in enumerate(RING):
+        rings |= (inner >= luma[down : down + height, right : right + width]).astype(np.int64) << place
+    return PATTERN_NUMBERS[rings]
 
 
 def nearest(points: Floats, centres: Floats) -> Indices:

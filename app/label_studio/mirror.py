@@ -1,4 +1,4 @@
-"""What Label Studio has, kept here: tasks with their items, and annotations as they were last told."""
+"""What Label Studio has, kept here: tasks with their items, and annotations as it sent them last."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -27,13 +27,13 @@ class TaskSent(Wire):
 
 
 class Named(Wire):
-    """Something that is gone: only its id is told."""
+    """Something that is gone: only its id is given."""
 
     id: Id
 
 
 class UserSent(Wire):
-    """A person, where more than an id is told."""
+    """A person, where more than an id is given."""
 
     id: Id
     email: Annotated[str, AfterValidator(check_plain)] = ""

@@ -19,7 +19,7 @@ const page = { me: null, project: null, failed, say, go, address };
 const screen = new Screen(page);
 let shown = null; // the address that is open, as a text
 let leave = null; // of the view that is open
-let lostFor = null; // what was told when an address could not be opened
+let lostFor = null; // the address and message that were shown when it could not be opened
 let again = null; // a timer until it is tried again
 
 /** An address within the page: address({ project, view }). */
@@ -88,8 +88,8 @@ async function route() {
 function lost(problem, id) {
   const isGone = problem.status === 404;
   if (isGone || page.project?.id !== id) page.project = null;
-  const told = `${location.hash} ${problem.message}`;
-  if (told !== lostFor) {
+  const failure = `${location.hash} ${problem.message}`;
+  if (failure !== lostFor) {
     const title = isGone ? "Project not found" : problem.passes ? "Not available right now" : "This cannot be opened";
     const text = isGone
       ? "It was deleted, or your key does not give access to it."
@@ -99,7 +99,7 @@ function lost(problem, id) {
     open("view");
     $("view").append(h("div.card.narrow", h("div", { role: "alert" }, h("h2", title), h("p", text)), h("div.row", !isGone && retry, home || null)));
   }
-  lostFor = told;
+  lostFor = failure;
   if (problem.passes) again = setTimeout(route, Math.max(1000 * problem.retryAfter, TRY_AGAIN));
 }
 

@@ -1,6 +1,5 @@
-"""GPHIKForestClassifier: decision trees with Gaussian processes in their leaves, the scikit-learn door."""
+"""GPHIKForestClassifier: decision trees with Gaussian processes in their leaves, as a scikit-learn estimator."""
 
-from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from core._types import Floats
+from core._types import Arrays, Floats
 from core.checks import check_choice
 from core.classes.labels import checked_labels, checked_rows, union_of_labels
 from core.drafts import all_or_nothing
@@ -229,7 +228,7 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         return {**forest_state.dump(self._fitted), "classes": names, "kernel": np.array(kernel)}
 
     @all_or_nothing
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def restore(self, arrays: Arrays) -> Self:
         """Become the model that gave this state, with the arguments it had.
 
         >>> model = GPHIKForestClassifier(n_trees=2).fit([[0.0], [1.0]], ["a", "b"])

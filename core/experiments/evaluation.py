@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,7 +46,7 @@ def evaluate(
     seed: int = 0,
     on_progress: Callable[[], object] = lambda: None,
 ) -> list[Evaluation]:
-    """Fit each to the same rows (at most `rows` of them, drawn by the seed) with hyperparameters of its own finding.
+    """Fit each to the same rows (at most `rows` of them, drawn by the seed) with hyperparameters that it finds itself.
 
     "gaussian" is label regression with probit probabilities, tuned by leave-one-out error, "softmax" is tuned by
     cross-validated likelihood, "logistic" is scikit-learn's logistic regression. All see columns of variance 1, except
@@ -68,7 +68,7 @@ def evaluate(
     return found
 
 
-def _model(likelihood: Likelihood, kernel: KernelRule) -> Any:
+def _model(likelihood: Likelihood, kernel: KernelRule) -> GPHIKClassifier | LogisticRegression:
     match likelihood:
         case "gaussian":
             return GPHIKClassifier(kernel, tune="loo")

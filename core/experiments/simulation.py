@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from core._types import Floats, Indices
+from core._types import Floats, Indices, Table
 from core.learner import OnlineLearner
 from core.settings import Settings
 from core.tables import dense
@@ -44,9 +43,9 @@ class Curve:
 class Dataset:
     """A pool with its labels, and rows to test on."""
 
-    x: Any
+    x: Table
     y: Indices  # class numbers
-    x_test: Any
+    x_test: Table
     y_test: Indices
     n_classes: int
 
@@ -127,7 +126,7 @@ def simulate(
     return curves
 
 
-def default_settings(x: Any) -> Settings:
+def default_settings(x: Table) -> Settings:
     """Histograms as they are, anything else complement-coded.
 
     Histograms are rows without negative values that have many zeros or all the same sum.

@@ -14,6 +14,7 @@ from core.forest.rows import ForestRows
 from core.forest.tree import Tree, TreeRule, grow
 from core.kernels import Kernel
 from core.posterior import LabelRegression, one_vs_all
+from core.rows import Rows
 
 BLOCK_ROWS = 1 << 16
 
@@ -119,7 +120,7 @@ class Forest(Drafted, Generic[R]):
                     self._keep(t, node, replace(known, leaf=leaves[node], regression=regression))
 
     @all_or_nothing
-    def append(self, x: Any, labels: Indices | None = None) -> None:
+    def append(self, x: Rows, labels: Indices | None = None) -> None:
         """More rows, with labels or without; leaves that have become too large are split before they are solved."""
         n = len(self.rows)
         self.rows.append(x)
@@ -207,24 +208,24 @@ class Forest(Drafted, Generic[R]):
             regression.relabel(np.searchsorted(classes, labels), n_functions)
         return LeafModel(leaf, known.rows, labels, classes, regression)
 
-    def means(self, x: Any) -> Floats:
+    def means(self, x: Rows) -> Floats:
         """Averaged over the trees; rows x M. Models that were dropped are not solved for it."""
         return mixture(self.tree_moments(x, "mean"), "mean").mean
 
-    def probabilities(self, x: Any) -> Floats:
+    def probabilities(self, x: Rows) -> Floats:
         """Of the classes, averaged over the trees; rows x M."""
         return mixture(self.tree_moments(x, "probabilities"), "probabilities").probabilities
 
-    def posterior(self, x: Any) -> Mixture:
+    def posterior(self, x: Rows) -> Mixture:
         """Mean, variance and probabilities."""
         return mixture(self.tree_moments(x))
 
-    def tree_moments(self, x: Any, need: Need = "all") -> Iterator[TreeMoments]:
+    def tree_moments(self, x: Rows, need: Need = "all") -> Iterator[TreeMoments]:
         """What the trees say one by one of rows in the form that they are kept in."""
         for t, tree in enumerate(self.trees):
             yield self._tree_moments(t, x, self.rows.route(tree, x), need)
 
-    def _tree_moments(self, t: int, x: Any, nodes: Indices, need: Need) -> TreeMoments:
+    def _tree_moments(self, t: int, x: Rows, nodes: Indices, need: Need) -> TreeMoments:
         n = len(nodes)
         mean, variance = np.zeros((n, self.n_classes)), np.zeros(n)
         noise, pure = np.full(n, self.settings.noise), np.full(n, -1)
@@ -245,7 +246,7 @@ class Forest(Drafted, Generic[R]):
                     variance[some] = self.model(t, node).variance(query)
         return TreeMoments(mean, variance, noise, pure)
 
-    def _means(self, t: int, node: int, query: Any) -> Floats:
+    def _means(self, t: int, node: int, query: Rows) -> Floats:
         leaf = self.leaves[t][node]
         if leaf.weights is None or (t, node) in self.models:
             return self.model(t, node).means(query, self.n_classes)
@@ -254,34 +255,34 @@ class Forest(Drafted, Generic[R]):
         return for_all_classes(means, self._functions(leaf)[0], self.n_classes)
 
     def covariance(
-        self, x: Any, nodes: Sequence[Indices], a: Indices, b: Indices, means: Callable[[Indices], Floats]
+        self, x: Rows, nodes: Sequence[Indices], a: Indices, b: Indices, means: Callable[[Indices], Floats]
     ) -> Floats:
         """Posterior covariance of rows at some places of x: in leaves they share, and of what the trees disagree on.
 
         `nodes` are the leaves of x in each tree, and `means` are what each tree says; trees x places x M.
         """
 
-        def shared(t: int, node: int, xa: Any, xb: Any) -> Floats:
+        def shared(t: int, node: int, xa: Rows, xb: Rows) -> Floats:
             return self.rows.covariance(self.model(t, node).regression, xa, xb)
 
         total = self._average(x, nodes, a, b, shared)
         return total if self.is_one_leaf else total + disagreement(means(a), means(b))
 
-    def kernel(self, x: Any, nodes: Sequence[Indices], a: Indices, b: Indices) -> Floats:
+    def kernel(self, x: Rows, nodes: Sequence[Indices], a: Indices, b: Indices) -> Floats:
         """Prior covariance of rows at some places of x; those that share no leaf are independent."""
 
-        def shared(t: int, node: int, xa: Any, xb: Any) -> Floats:
+        def shared(t: int, node: int, xa: Rows, xb: Rows) -> Floats:
             return self.rows.prior(xa, xb, self.leaves[t][node].kernel or self.settings.kernel)
 
         return self._average(x, nodes, a, b, shared)
 
     def _average(
         self,
-        x: Any,
+        x: Rows,
         nodes: Sequence[Indices],
         a: Indices,
         b: Indices,
-        function: Callable[[int, int, Any, Any], Floats],
+        function: Callable[[int, int, Rows, Rows], Floats],
     ) -> Floats:
         """A function of rows in the same leaf, zero elsewhere, averaged over the trees; a x b."""
         total = np.zeros((len(a), len(b)))
@@ -373,7 +374,7 @@ class Forest(Drafted, Generic[R]):
     def _labelled(self, labelled: Indices | None) -> Indices:
         return np.flatnonzero(self.labels >= 0) if labelled is None else labelled
 
-    def _rows(self, rows: Indices) -> Any:
+    def _rows(self, rows: Indices) -> Rows:
         """These rows, without a copy where they are all in their order."""
         every = len(rows) == len(self.rows) and np.array_equal(rows, np.arange(len(rows)))
         return self.rows.take(None if every else rows)
@@ -381,13 +382,13 @@ class Forest(Drafted, Generic[R]):
     def _leaf(self, members: Indices, is_root: bool) -> Leaf:
         return Leaf(members, np.unique(self.labels[members]), is_root)
 
-    def _touched(self, x: Any) -> Iterator[tuple[int, int, Indices]]:
+    def _touched(self, x: Rows) -> Iterator[tuple[int, int, Indices]]:
         """Tree, leaf and places of x in it, for all leaves that these rows end in."""
         for t, tree in enumerate(self.trees):
             for node, places in groups(self.rows.route(tree, x)):
                 yield t, node, places
 
-    def _enter(self, x: Any, rows: Indices) -> list[tuple[int, int]]:
+    def _enter(self, x: Rows, rows: Indices) -> list[tuple[int, int]]:
         """Put rows that have labels by now into their leaves; returns these."""
         entered = []
         for t, node, places in self._touched(x):

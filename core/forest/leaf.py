@@ -1,7 +1,6 @@
 """A leaf: the labelled rows that end in it, and the Gaussian process over them."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from core._types import Floats, Indices
 from core.drafts import Drafted
 from core.kernels import Kernel
 from core.posterior import LabelRegression
+from core.rows import Rows
 
 MIN_ROWS = 20  # to learn hyperparameters from
 Place = tuple[int, int]  # tree and node
@@ -80,11 +80,11 @@ class LeafModel:
         """Whether one row stands for several."""
         return len(self.regression.labels) < len(self.rows)
 
-    def means(self, query: Any, n_classes: int) -> Floats:
+    def means(self, query: Rows, n_classes: int) -> Floats:
         """Of all classes, rows x M."""
         return for_all_classes(self.regression.posterior.means(query), self.classes, n_classes)
 
-    def variance(self, query: Any) -> Floats:
+    def variance(self, query: Rows) -> Floats:
         """Of each row."""
         return self.regression.posterior.variance(query)
 

@@ -1,6 +1,6 @@
 """The rows that all trees share, and how trees and leaves read them."""
 
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from core.histograms import Histograms, LevelRule
 from core.kernels import IntersectionKernel, Kernel
 from core.linalg import DenseOperator, Operator, histogram_operator
 from core.posterior import LabelRegression
-from core.rows import NO_ROWS, Size
+from core.rows import NO_ROWS, Rows, Size
 from core.tables import Reader, dense
 
 
@@ -32,23 +32,23 @@ class ForestRows(Protocol):
         """A twin (see core.drafts)."""
         ...
 
-    def take(self, numbers: Indices | None = None) -> Any:
+    def take(self, numbers: Indices | None = None) -> Rows:
         """These rows or all, in their form."""
         ...
 
-    def append(self, x: Any) -> None:
+    def append(self, x: Rows) -> None:
         """More rows at the end."""
         ...
 
-    def table(self, x: Any) -> Table:
+    def table(self, x: Rows) -> Table:
         """The numbers that trees look at."""
         ...
 
-    def route(self, tree: Tree, x: Any) -> Indices:
+    def route(self, tree: Tree, x: Rows) -> Indices:
         """The leaf of each row."""
         ...
 
-    def query(self, x: Any) -> Any:
+    def query(self, x: Rows) -> Rows:
         """As the models of leaves read them."""
         ...
 
@@ -60,11 +60,11 @@ class ForestRows(Protocol):
         """The same rows, where those that are equal may have become one."""
         ...
 
-    def prior(self, a: Any, b: Any, kernel: Kernel) -> Floats:
+    def prior(self, a: Rows, b: Rows, kernel: Kernel) -> Floats:
         """Prior covariance of rows in this form, a x b."""
         ...
 
-    def covariance(self, model: LabelRegression, a: Any, b: Any) -> Floats:
+    def covariance(self, model: LabelRegression, a: Rows, b: Rows) -> Floats:
         """Posterior covariance of such rows, a x b."""
         ...
 
@@ -114,7 +114,7 @@ class TableRows(Drafted):
     def route(self, tree: Tree, x: Table) -> Indices:
         return tree.route(x)
 
-    def query(self, x: Table) -> Any:
+    def query(self, x: Table) -> Rows:
         return self.reader(x)
 
     def operator(self, numbers: Indices, kernel: Kernel) -> Operator:

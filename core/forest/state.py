@@ -1,6 +1,5 @@
 """A forest as plain arrays, and back; models are solved again from rows and labels."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -8,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from core._types import Table
+from core._types import Arrays, Table
 from core.factory import make_kernel, reader_with
 from core.forest.forest import Forest
 from core.forest.leaf import LeafSettings
@@ -16,8 +15,6 @@ from core.forest.rows import TableRows
 from core.forest.tree import TreeRule, dump_trees, load_trees
 from core.histograms import Complement
 from core.settings import Settings
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 def dump(forest: Forest[TableRows]) -> dict[str, NDArray[Any]]:
@@ -67,7 +64,7 @@ def _dump_table(x: Table) -> dict[str, NDArray[Any]]:
     return {"x_data": x.data, "x_indices": x.indices, "x_indptr": x.indptr, "x_shape": np.array(x.shape)}
 
 
-def _load_table(arrays: Arrays) -> Any:
+def _load_table(arrays: Arrays) -> Table:
     if "x" in arrays:
         return arrays["x"]
     parts = (arrays["x_data"], arrays["x_indices"], arrays["x_indptr"])

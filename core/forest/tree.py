@@ -1,6 +1,6 @@
 """Decision trees as flat arrays: scikit-learn grows them, rows are routed and leaves are split here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core._jit import routing
 from core._parallel import over_slices
-from core._types import Floats, Indices, Table
+from core._types import Arrays, Floats, Indices, Table
 
 TreeRule = Literal["extra", "random", "best"]
 BLOCK_ROWS = 1 << 16
@@ -104,7 +104,7 @@ def dump_trees(trees: Sequence[Tree], prefix: str = "") -> dict[str, NDArray[Any
     }
 
 
-def load_trees(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> list[Tree]:
+def load_trees(arrays: Arrays, prefix: str = "") -> list[Tree]:
     """The trees that gave these arrays."""
     ends = np.cumsum(arrays["tree_sizes"])[:-1]
     parts = (np.split(arrays[f"{prefix}{name}"], ends) for name in NODE_ARRAYS)

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from core._types import Floats, Indices
-from core.kernels import LinearKernel
-from core.linalg import ChannelSum, DensePredictor, LinearPredictor, LookupTable, NormalisedTable, Predictor
-from core.rows import ChannelRows
+from core.linalg import ChannelSum, LinearPredictor, LookupTable, NormalisedTable, Predictor
+from core.rows import ChannelRows, Rows, channel_rows, coded_rows, vectors
 from core.softmax import Latents
 
 
@@ -29,7 +27,7 @@ Span = tuple[int, int]
 """The first column of a channel, and how many it has."""
 
 
-def contributions(predictor: Predictor, row: Any, width: int, channels: Sequence[Span] = ()) -> Contributions | None:
+def contributions(predictor: Predictor, row: Rows, width: int, channels: Sequence[Span] = ()) -> Contributions | None:
     """Of a coded (or dense) row of `width` data columns; None where the kernel is no sum over columns.
 
     In a sum of kernels these are the columns of its additive channels, and what the others say counts as constant.
@@ -40,32 +38,29 @@ def contributions(predictor: Predictor, row: Any, width: int, channels: Sequence
     if isinstance(predictor, Latents):
         return _centred(predictor, row, width, channels)
     if isinstance(predictor, ChannelSum):
-        return _of_channels(predictor, row, channels)
+        return _of_channels(predictor, channel_rows(row), channels)
     if isinstance(predictor, NormalisedTable):
         return _normalised(predictor, row, width)
     if isinstance(predictor, LookupTable):
-        dims, entries = predictor.levels.dims[row.codes], predictor.table[row.codes]
+        codes = coded_rows(row).codes
+        dims, entries = predictor.levels.dims[codes], predictor.table[codes]
         is_constant = dims == predictor.levels.n_dims - 1
         columns, place = np.unique(dims[~is_constant] % width, return_inverse=True)
         parts = np.zeros((len(columns), entries.shape[1]))
         np.add.at(parts, place, entries[~is_constant])
         return Contributions(columns.astype(np.int64), parts, entries[is_constant].sum(axis=0))
-    return _linear(predictor, row)
+    return _linear(predictor, vectors(row))
 
 
 def _linear(predictor: Predictor, row: Floats) -> Contributions | None:
     """Of a linear kernel; None for others."""
     columns = np.flatnonzero(row[0])
-    if isinstance(predictor, DensePredictor) and isinstance(predictor.kernel, LinearKernel):
-        slopes = predictor.kernel.dim_weights[columns, None] * (predictor.x[:, columns].T @ predictor.v)
-        constant = predictor.kernel.bias * predictor.v.sum(axis=0)
-        return Contributions(columns, row[0, columns, None] * slopes, constant)
     if isinstance(predictor, LinearPredictor):
         return Contributions(columns, row[0, columns, None] * predictor.w[columns], predictor.constant)
     return None
 
 
-def _normalised(predictor: NormalisedTable, row: Any, width: int) -> Contributions:
+def _normalised(predictor: NormalisedTable, row: Rows, width: int) -> Contributions:
     """The sums of the last column of its table are the factor of the row."""
     assert isinstance(predictor.lookup, LookupTable)
     found = contributions(predictor.lookup, row, width)
@@ -96,7 +91,7 @@ def _of_channels(predictor: ChannelSum, row: ChannelRows, channels: Sequence[Spa
     return Contributions(together, sums, constant)
 
 
-def _centred(latents: Latents, row: Any, width: int, channels: Sequence[Span]) -> Contributions | None:
+def _centred(latents: Latents, row: Rows, width: int, channels: Sequence[Span]) -> Contributions | None:
     """Of the class functions of the softmax model, less what all of them share."""
     found = contributions(latents.predictors[0], row, width, channels) if latents.nodes is None else None
     if found is None:

@@ -1,13 +1,13 @@
 """A map of a pool: its items in the plane, by kernel principal components over a few landmarks."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from core._types import Floats, Indices
 from core.linalg import Operator
 from core.posterior.parts import Applied, Parts, concatenate_parts
+from core.rows import Rows
 
 LANDMARKS = 256
 SAMPLE_ROWS = 2048  # that the components are found on
@@ -24,7 +24,7 @@ class PoolKernel:
     def __len__(self) -> int:
         return len(self.pool)
 
-    def take(self, items: Indices) -> Any:
+    def take(self, items: Indices) -> Rows:
         """These items as a query."""
         return self.pool.take(items).rows
 

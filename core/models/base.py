@@ -1,6 +1,6 @@
 """What every model of a pool can do: the protocol that learner and queries know, and what readers see of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
@@ -20,7 +20,6 @@ from core.settings import Settings
 from core.softmax import Targets
 
 ModelName = Literal["gp", "forest"]
-Arrays = Mapping[str, NDArray[Any]]
 
 MIN_SHARE = 1e-12  # floor of 1 - variance / noise, one minus the leverage of a label: below it is rounding error
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats, Indices
+from core._types import Arrays, Floats, Indices
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import untuned
@@ -16,7 +16,7 @@ from core.forest.tuning import LeavesTuned
 from core.histograms import RawRows
 from core.kernels import Kernel
 from core.linalg import AtBound, HistogramOperator, Operator, Predictor
-from core.models.base import Answers, Arrays, LeftOut, ModelName, MomentAnswers
+from core.models.base import Answers, LeftOut, ModelName, MomentAnswers
 from core.models.forest_items import ItemRows
 from core.models.forest_state import ForestState
 from core.models.forest_votes import ItemAnswers, Votes
@@ -53,7 +53,7 @@ class ForestPool(Drafted):
         self.mean, self.variance = np.zeros((0, forest.n_classes)), np.zeros(0)
 
     @classmethod
-    def _over(cls, settings: Settings, operator: Operator, rows: Any, noise: float, n_classes: int) -> "ForestPool":
+    def _over(cls, settings: Settings, operator: Operator, rows: Rows, noise: float, n_classes: int) -> "ForestPool":
         """Over these rows, which the operator can read; without labels, and to be refreshed."""
         items, n_trees = ItemRows(operator, rows, settings.max_memory), int(settings.n_trees)
         leaf = LeafSettings(operator.kernel, noise, int(settings.leaf_size), settings.max_memory, every_class=True)
@@ -375,7 +375,7 @@ class ForestPool(Drafted):
             for t, tree in enumerate(forest.trees)
         )
 
-    def _leaves(self, t: int) -> Iterator[tuple[int, Indices, Any]]:
+    def _leaves(self, t: int) -> Iterator[tuple[int, Indices, Rows]]:
         """Each leaf of a tree that has items, with their numbers and the items as encoded rows."""
         if self._has_one_leaf(t):
             yield 0, np.arange(len(self)), self.all_rows

@@ -5,16 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core._types import Floats
+from core._types import Arrays, Floats
 from core.drafts import read_only
 from core.factory import kernel_over, reader_with, sum_kernel
 from core.histograms import Allocate, CodedRows, Complement, Histograms, LevelTable, Room
 from core.kernels import IntersectionKernel, LinearKernel, RBFKernel
 from core.linalg import DenseOperator, HistogramOperator, Operator, SumOperator, histogram_operator
-from core.models.base import Arrays, PoolModel
-from core.rows import ChannelRows
+from core.models.base import PoolModel
+from core.rows import ChannelRows, Rows, channel_rows, coded_rows
 from core.settings import Settings
 from core.tables import AnyReader, ChannelReader, Reader
+from core.vectors import PoolVectors
 
 
 def dump(model: PoolModel, reader: AnyReader, *, warm: bool) -> dict[str, NDArray[Any]]:
@@ -31,10 +32,10 @@ def dump(model: PoolModel, reader: AnyReader, *, warm: bool) -> dict[str, NDArra
     }
 
 
-def dump_rows(operator: Operator, rows: Any, reader: AnyReader) -> dict[str, NDArray[Any]]:
+def dump_rows(operator: Operator, rows: Rows, reader: AnyReader) -> dict[str, NDArray[Any]]:
     """The rows of all items, and what reads them."""
     if isinstance(operator, SumOperator) and isinstance(reader, ChannelReader):
-        parts = zip(operator.channels, rows.channels, reader.readers, strict=True)
+        parts = zip(operator.channels, channel_rows(rows).channels, reader.readers, strict=True)
         return {
             f"channel{number}_{name}": array
             for number, part in enumerate(parts)
@@ -42,12 +43,12 @@ def dump_rows(operator: Operator, rows: Any, reader: AnyReader) -> dict[str, NDA
         }
     assert isinstance(reader, Reader)
     if isinstance(operator, DenseOperator):
-        return {"x": np.asarray(rows)}
+        return {"x": rows.numbers if isinstance(rows, PoolVectors) else np.asarray(rows)}
     assert isinstance(operator, HistogramOperator)
-    levels, room = operator.levels, operator.levels.room
+    levels, room, coded = operator.levels, operator.levels.room, coded_rows(rows)
     arrays: dict[str, NDArray[Any]] = {
-        "codes": rows.codes,
-        "starts": rows.starts,
+        "codes": coded.codes,
+        "starts": coded.starts,
         "level_values": levels.values,
         "level_dims": levels.dims,
         "level_order": levels.order,
@@ -60,7 +61,7 @@ def dump_rows(operator: Operator, rows: Any, reader: AnyReader) -> dict[str, NDA
     return arrays
 
 
-def load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Operator, Any, AnyReader]:
+def load_rows(settings: Settings, arrays: Arrays, allocate: Allocate) -> tuple[Operator, Rows, AnyReader]:
     """An operator of all pool rows under the kernel in use, the rows, and the reader."""
     if isinstance(settings.kernel, tuple):
         parts = [_load(own, _channel(arrays, number), allocate) for number, own in enumerate(settings.channels)]

@@ -12,10 +12,11 @@ from core.kernels import Kernel
 from core.linalg import AtBound, Operator, Predictor, Units
 from core.posterior import Posterior
 from core.rows import Rows
-from core.softmax.cross_validation import BOUNDS, CrossValidation, InUnits, Search, Tie, TunedPrior, tune_prior
+from core.softmax.cross_validation import CrossValidation, InUnits
 from core.softmax.laplace import centred, laplace_posterior
 from core.softmax.model import SoftmaxRegression
 from core.softmax.prior import Prior
+from core.softmax.search import BOUNDS, Search, Tie, TunedPrior, tune_prior
 
 SAMPLE_ROWS = 4000  # hyperparameters of more rows are found on so many of them
 FEW_ROWS = 1000  # of a first search, which chooses between two starts

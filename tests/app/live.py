@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import httpx
 import uvicorn
 
-from app.commands.running import server_config
+from app.commands.server import server_config
 from app.main import create_app
 from app.services.registry.service import Service
 from app.settings import ServiceSettings

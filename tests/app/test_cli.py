@@ -37,9 +37,28 @@ def test_help_names_the_commands():
 
 
 def test_a_service_starts_without_what_takes_seconds_to_load():
-    code = "import app.main, sys; print(*{'sklearn', 'scipy.stats', 'pandas', 'distributed'} & set(sys.modules))"
+    slow = "{'sklearn', 'scipy.stats', 'pandas', 'distributed'}"
+    code = f"import app.commands.server, sys; print(*{slow} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_a_service_keeps_what_is_loaded_out_of_garbage_collections(tmp_path):
+    """They hold all threads, for longer than anybody should wait."""
+    code = f"""
+import gc, time
+from app.commands.running import open_service
+from app.settings import ServiceSettings
+service = open_service(ServiceSettings(data_dir={str(tmp_path)!r}))
+service.start()
+while not service.is_ready:
+    time.sleep(0.01)
+print(gc.get_freeze_count(), len(gc.get_objects()))
+service.stop()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    kept_out, looked_at = map(int, done.stdout.split())
+    assert kept_out > 20 * looked_at
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate", "keys list"])

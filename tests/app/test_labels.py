@@ -190,6 +190,27 @@ def test_people_differ(site):
     assert len(project.get("/items/k0")["votes"]) == 3
 
 
+def test_a_label_of_a_weighted_class_counts_as_so_many_labels(site):
+    project = site.project(overlap=2)
+    project.add(X)
+    project.label({"k0": "a", "k1": "b", "k2": "b", "k3": "a"})
+    project.as_other().label({"k2": "a"})
+    project.patch("", {"settings": {"class_weights": {"b": 10}}})
+    check(project, {0: "a", 1: "b", 2: "a", 3: "a"}, {1: 0.1, 2: 2.0})
+    project.label({"k0": "b", "k4": "b"})
+    check(project, {0: "b", 1: "b", 2: "a", 3: "a", 4: "b"}, {0: 0.1, 1: 0.1, 2: 2.0, 4: 0.1})
+    assert project.patch("/classes/b", {"name": "bee"})["classes"] == ["a", "bee"]
+    assert project.get("")["settings"]["class_weights"] == {"bee": 10}
+    project.label({"k5": "bee"})
+    labels, factors = {0: "bee", 1: "bee", 2: "a", 3: "a", 4: "bee", 5: "bee"}, {0: 0.1, 1: 0.1, 2: 2.0, 4: 0.1, 5: 0.1}
+    check(project, labels, factors, classes=["a", "bee"])
+    project.post("/classes/bee/merge", {"into": "a"})
+    assert project.get("")["settings"]["class_weights"] == {}
+    answer = project.patch("", {"settings": {"class_weights": {"bee": 2}}}, 422)
+    assert "class_weights names 'bee', which is no class of the project; its classes are 'a'" in answer["detail"]
+    project.patch("", {"settings": {"class_weights": {"a": 0}}}, 422)
+
+
 def test_overlap_gives_an_item_to_several_people_but_not_twice_to_one(site):
     project = site.project(overlap=2)
     project.add(X[:3])

@@ -1,10 +1,59 @@
-"""One label more, exactly, against a fresh fit."""
+"""One label more, exactly, against a fresh fit; and over pools of several kinds, against words alone."""
 
 import numpy as np
+import scipy.sparse as sp
 
-from core import GPHIKClassifier, _jit
+from core import Channel, GPHIKClassifier, OnlineLearner, Settings, _jit, share_cores
 from tests.benchmarks.data import word_histograms
 from tests.benchmarks.rows import Row, seconds, timed, times
+
+ITEMS, NUMBERS, LABELS, REPEATS = 100_000, 384, 1_000, 40
+
+
+def kinds_of_pools():
+    """Labels and questions at 1,000 labels of 10 classes; the minimum, for others may use the machine."""
+    _jit.compile_all()
+    share_cores()
+    x, y = word_histograms(ITEMS)
+    counts = (x * 300).rint()
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(10, NUMBERS))
+    numbers = (0.3 * centres[y] + rng.normal(size=(ITEMS, NUMBERS))).astype(np.float32) / np.float32(np.sqrt(NUMBERS))
+    both = sp.hstack([counts, sp.csr_matrix(numbers.astype(np.float64))], format="csr")
+    words = Channel(columns=(0, x.shape[1]), normalise=True)
+    pools = {
+        "words": ({}, x),
+        "words, normalised": ({"normalise": True}, counts),
+        "normalised words + linear kernel of 384 numbers": (
+            {"kernel": (words, Channel("linear", columns=(x.shape[1], both.shape[1])))},
+            both,
+        ),
+        "normalised words + RBF kernel of 384 numbers": (
+            {"kernel": (words, Channel("rbf", columns=(x.shape[1], both.shape[1]), gamma=1.0))},
+            both,
+        ),
+    }
+    plain = None
+    for what, (settings, table) in pools.items():
+        label, question = _spent(OnlineLearner(Settings(noise=0.01, **settings), [str(c) for c in range(10)]), table, y)
+        plain = plain or label + question
+        yield Row(
+            f"label and next question, 100,000 items: {what}",
+            f"{seconds(label)} + {seconds(question)}",
+            f"words {seconds(plain)}",
+            times(label + question, plain),
+            "60 ms",
+        )
+
+
+def _spent(learner, table, y):
+    """Least seconds of a label and of a question."""
+    learner.add_items(table)
+    order = np.random.default_rng(0).permutation(ITEMS).tolist()
+    learner.label_many({item: str(y[item]) for item in order[:LABELS]}, refresh=False)
+    learner.label(order[LABELS], str(y[order[LABELS]]))  # which computes what is kept
+    labels = [timed(lambda i=i: learner.label(i, str(y[i]))) for i in order[LABELS + 1 : LABELS + REPEATS]]
+    return min(labels), timed(lambda: learner.query(1, "unc"), REPEATS)
 
 
 def one_label(n, posterior, aim):

@@ -14,9 +14,10 @@ import numpy as np
 import core
 
 TORTURE = os.environ.get("ASKNEXT_TORTURE") == "1"
-LONG = 20_000  # lines of a run that is not repeated for each of them
+LONG = 5_000  # lines of a run that is not repeated for each of them
 EARLY = 4_000  # steps that are reached sooner than a process is copied
-OTHERS = 200  # steps of a long run besides those that stand for all
+DEEP = 2  # calls, from the innermost, that tell ways to a step apart
+OTHERS = 100  # steps of a long run besides those that stand for all
 CORE = str(Path(core.__file__).parent)
 # What makes arrays: numpy's own functions, as core, scipy and scikit-learn call them.
 ALLOCATING = (
@@ -110,6 +111,8 @@ def cut_off_in_copies(at, steps, error, run, check):
     here, reached, failed, found = os.getpid(), [], [], None
 
     def copy():
+        if os.getpid() != here:  # a copy is cut off once, not again while it puts things back
+            return
         child = os.fork()
         if child == 0:
             signal.alarm(120)  # whatever hangs
@@ -155,13 +158,13 @@ def places(lines, total, few, seed=0):
 def ways(at, run, seed=0):
     """Steps of a run that stand for all: the first and the last time that each way is gone; and some others.
 
-    A way is the stack of calls, line by line. Searches go the same ways hundreds of times.
+    A way is the line, and the line that called its function. Searches go the same ways hundreds of times.
     """
     first, last, told = {}, {}, count(1)
 
     def look():
         frame, way, step = sys._getframe(2), [], next(told)
-        while frame is not None:
+        while frame is not None and len(way) < 2 * DEEP:
             way += (frame.f_code, frame.f_lineno)
             frame = frame.f_back
         last[tuple(way)] = step

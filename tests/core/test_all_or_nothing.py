@@ -1,5 +1,6 @@
 """A call that fails or is interrupted leaves what was there, to the last bit, and the next one knows nothing of it."""
 
+import os
 import re
 from functools import partial
 
@@ -108,6 +109,24 @@ def test_half_a_change_is_found():
         check = partial(check_facts, dict, thing, {})
         with pytest.raises(AssertionError, match=re.escape(str(found))):
             cut_off_in_copies(at_arrays, [1, 2], MemoryError, partial(run, thing), check)
+
+
+def test_a_copy_is_cut_off_once():
+    """Not again while it puts things back."""
+    reader, writer = os.pipe()
+
+    def change():
+        try:
+            np.zeros(1)
+            np.zeros(1)
+        except MemoryError:
+            np.zeros(1)
+            raise
+
+    cut_off_in_copies(at_arrays, [1, 2], MemoryError, change, lambda: os.write(writer, b"."))
+    os.close(writer)
+    with open(reader, "rb") as ended:
+        assert ended.read() == b".."
 
 
 def learner_of(settings, parents=None):

@@ -49,7 +49,10 @@ class Question(BaseModel):
     key: str
     data: dict[str, Any] | None
     score: float = Field(description="of the query strategy; the item with the lowest score is asked first")
-    strategy: str
+    strategy: str = Field(
+        description="why it was chosen: the query strategy; or overlap (others have begun it), resumed (you hold it "
+        "already), again (you undid your answer)"
+    )
     explored: bool = Field(description="drawn at random, for a fair estimate of the accuracy")
     mean: dict[str, float] = Field(
         description="of each class, +1 for yes and -1 for no; with likelihood softmax logits, which sum to 0"

@@ -1,4 +1,4 @@
-"""Questions: which items a person gets next, and the leases on them."""
+"""Questions: which items a person gets next, for which reason, and the leases on them."""
 
 import logging
 from dataclasses import dataclass, field, replace

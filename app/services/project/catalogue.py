@@ -1,6 +1,6 @@
 """The list of projects: made, shown, changed, deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -26,7 +26,7 @@ def create(
     database: Database, name: str, classes: Mapping[str, str | None], settings: ProjectSettings
 ) -> dict[str, Any]:
     """A new project; of each class what it is a kind of, or None."""
-    _check(settings)
+    _check(settings, classes)
     parents = {child: parent for child, parent in classes.items() if parent is not None}
     try:
         nodes = Nodes(tuple(classes), parents)
@@ -81,7 +81,7 @@ class ChangeProject(Task):
         except ValidationError as error:
             where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
             raise Invalid(f"settings: {where}") from error
-        _check(settings)
+        _check(settings, project.classes.active())
         check_likelihood(settings, project.classes.nodes())
         _check_search(settings, project.classes)
         if settings.columns != project.settings.columns and project.keys:
@@ -89,19 +89,19 @@ class ChangeProject(Task):
         encoder = project.settings.encoder, project.settings.encoder_options
         if (settings.encoder, settings.encoder_options) != encoder and (project.keys or project.encoder is not None):
             raise Invalid("the encoder cannot be changed once there are items: create another project")
+        _check_encoder(settings, project.encoder)
         name = self._name or project.name
         projects.change(connection, project.id, name=name, settings=settings.model_dump())
         before = project.model_settings()
-        old = project.settings
-        what = [(one.consensus, one.goal, one.wanted) for one in (settings, old)]
-        self._all_labels = what[0] != what[1]
+        rules = [(one.consensus, one.class_weights, one.goal, one.wanted) for one in (settings, project.settings)]
+        self._all_labels = rules[0] != rules[1]
         project.name, project.settings, project.revision = name, settings, project.revision + 1
         self.model_changed = before != project.model_settings()
         project.count_free_items()
         self.answer = describe_project(connection, project.id)
 
     def learn(self) -> None:
-        """Another rule for votes changes labels, and another class to be found their weights."""
+        """Another rule for votes and other weights change labels."""
         self._project.all_changed |= self._all_labels
 
 
@@ -133,10 +133,22 @@ def _check_search(settings: ProjectSettings, classes: ClassBook) -> None:
         raise Invalid(f"settings: {error}") from error
 
 
-def _check(settings: ProjectSettings) -> None:
+def _check(settings: ProjectSettings, classes: Collection[str]) -> None:
     try:
+        settings.check_classes(classes)
         learner_settings(settings.model_parts())
         if settings.encoder_options:
             check_options(settings.encoder, settings.encoder_options)
     except ValueError as error:
         raise Invalid(f"settings: {error}") from error
+
+
+def _check_encoder(settings: ProjectSettings, encoder: StoredEncoder | None) -> None:
+    """Embeddings have negative numbers, of which histogram intersection alone makes nothing."""
+    if encoder is None or not encoder.needs_model or settings.complement or settings.leaves_kernel_open:
+        return
+    if settings.kernel in (None, "hik"):
+        raise Invalid(
+            "the items of this project have embeddings, which kernel hik cannot read: leave model, normalise and "
+            "transform as they are by default, or choose kernel rbf or linear"
+        )

@@ -66,13 +66,9 @@ class ChangeClass(Task):
         if self.move:
             check_tree(self.project, lambda nodes: nodes.moved(self.old, self.parent))
             parent = None if self.parent is None else known(self.project, self.parent)
-        if self.project.settings.wanted == self.old != name:
-            settings = self.project.settings.model_copy(update={"wanted": name})
-            projects.change(connection, self.project.id, settings=settings.model_dump())
-            self.project.settings = settings
-            self.project.revision += 1
         projects.change_class(connection, self.project.id, number, name, parent)
         self.project.classes = classes.with_class(number, name, parent)
+        rename_in_settings(connection, self.project, self.old, name)
         self.project.revision += 1
 
     def learn(self) -> None:
@@ -103,6 +99,7 @@ class MergeClass(Task):
         check_tree(self.project, lambda nodes: nodes.merged(self.name, self.into))
         projects.merge_class(connection, self.project.id, number, into)
         self.project.classes = self.project.classes.with_merged(number, into)
+        rename_in_settings(connection, self.project, self.name, None)
         self.project.revision += 1
 
     def learn(self) -> None:
@@ -110,6 +107,14 @@ class MergeClass(Task):
         self.project.with_model(lambda learner: learner.merge_classes(self.name, self.into))
         self.project.all_changed = True
         self.answer = describe_classes(self.project.classes)
+
+
+def rename_in_settings(connection: Connection, project: Project, old: str, new: str | None) -> None:
+    """Let settings call a class by its new name, or forget it."""
+    settings = project.settings.with_class(old, new)
+    if settings != project.settings:
+        projects.set_settings(connection, project.id, settings.model_dump())
+        project.settings = settings
 
 
 def describe_classes(classes: ClassBook) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What an owner of a project can set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,6 +13,8 @@ from core import Settings
 
 EncoderRule = Literal["none", "auto", "text", "image", "table", "vectors", "sets"]
 Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
+ClassWeight = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
+NAMED = 20  # classes that an error lists, at most
 
 
 SEARCH: dict[str, Any] = {"noise": 100.0, "bias": 0.01, "tune": "none"}
@@ -61,12 +63,14 @@ class ModelSettings(Known):
         title="Labels per leaf",
         description="a leaf of a forest is split when it has more labels than this; until then a forest is one model",
     )
-    likelihood: Literal["gaussian", "softmax"] = Field(
-        "gaussian",
+    likelihood: Literal["auto", "gaussian", "softmax"] = Field(
+        "auto",
         title="Likelihood",
-        description="gaussian updates the model exactly in milliseconds after each label; softmax has better "
-        "calibrated probabilities and allows trees of classes, but fits the model again after each label",
-        json_schema_extra=_names({"gaussian": "Gaussian", "softmax": "Softmax"}),
+        description="gaussian updates the model exactly in milliseconds after each label; softmax often has the better "
+        "probabilities and allows trees of classes, but fits the model again after each label; auto compares both on "
+        "later labels in the background, takes softmax where it is surely better and a label stays quick, and says "
+        "why",
+        json_schema_extra=_names({"auto": "Automatic: compare both", "gaussian": "Gaussian", "softmax": "Softmax"}),
     )
     kernel: Literal["auto", "hik", "rbf", "linear"] | None = Field(
         None,
@@ -206,6 +210,12 @@ class ProjectSettings(ModelSettings):
             {"majority": "The majority decides", "latest": "The latest answer counts", "agreed": "Wait until all agree"}
         ),
     )
+    class_weights: dict[str, ClassWeight] = Field(
+        {},
+        title="Class weights",
+        description='as how many labels each label of a class counts, by its name, like {"relevant": 10} for a rare '
+        "class that is wanted; 1 for classes that are not named",
+    )
     lease_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
         600.0,
         title="Time to answer",
@@ -227,6 +237,37 @@ class ProjectSettings(ModelSettings):
         """The options that an encoder of this kind is fitted with."""
         return (SEARCH_ENCODERS.get(kind, {}) if self.goal == "find" else {}) | self.encoder_options
 
+    @property
+    def leaves_kernel_open(self) -> bool:
+        """Whether the encoder decides on the kernel, and may take several."""
+        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
+        return self.kernel is None and not one
+
+    @classmethod
+    def stored(cls, settings: Mapping[str, Any]) -> "ProjectSettings":
+        """As a database has them: projects from before there was a choice of the likelihood keep theirs."""
+        return cls.model_validate({"likelihood": "gaussian", **settings})
+
+    def check_classes(self, names: Collection[str]) -> None:
+        """Raise a ValueError for a weight of a class that is not among these.
+
+        >>> ProjectSettings(class_weights={"cat": 3}).check_classes(["dog"])
+        Traceback (most recent call last):
+        ValueError: class_weights names 'cat', which is no class of the project; its classes are 'dog'
+        """
+        unknown = next((name for name in self.class_weights if name not in names), None)
+        if unknown is not None:
+            known = ", ".join(map(repr, list(names)[:NAMED])) or "none yet"
+            raise ValueError(
+                f"class_weights names {unknown[:200]!r}, which is no class of the project; its classes are {known}"
+            )
+
+    def with_class(self, old: str, new: str | None) -> "ProjectSettings":
+        """The same where a class has another name, or is gone."""
+        weights = {new if name == old else name: weight for name, weight in self.class_weights.items()}
+        known = {name: weight for name, weight in weights.items() if name is not None}
+        return self.model_copy(update={"class_weights": known, "wanted": new if self.wanted == old else self.wanted})
+
     def model_parts(
         self, kind: str | None = None, channels: Sequence[int] = (), suited: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -238,14 +279,16 @@ class ProjectSettings(ModelSettings):
         ('auto', 'hik')
         """
         model = self.model_dump(include=set(ModelSettings.model_fields))
-        wishes = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
-        wishes |= suited or {}
+        defaults = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
+        defaults |= suited or {}
         one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
-        if one and not isinstance(wishes["kernel"], str):
-            wishes["kernel"] = "hik"  # of all columns, as the owner describes it
-        unset = [name for name in wishes if model[name] is None or (name == "levels" and self.levels == "auto")]
-        model |= {name: wishes[name] for name in unset}
-        if self.goal == "find" and not isinstance(model["kernel"], str) and self.likelihood == "gaussian":
+        if one and not isinstance(defaults["kernel"], str):
+            defaults["kernel"] = "hik"  # of all columns, as the owner describes it
+        unset = [name for name in defaults if model[name] is None or (name == "levels" and self.levels == "auto")]
+        model |= {name: defaults[name] for name in unset}
+        if self.goal == "find" and self.likelihood == "auto":
+            model["likelihood"] = "gaussian"
+        if self.goal == "find" and not isinstance(model["kernel"], str) and model["likelihood"] == "gaussian":
             own = self.model_dump(include=set(SEARCH), exclude_defaults=True)
             squared = {"transform": "power", "eta": 2.0}
             kernel = [one | (squared if one.get("kernel", "hik") == "hik" else {}) for one in model["kernel"]]

@@ -62,6 +62,7 @@ class Housekeeping:
     def _restore_all(self) -> None:
         """Open every project that was there at the start; what cannot be restored is left to whoever asks for it."""
         compile_all()
+        self._service.when_compiled()
         for project_id in self._ids:
             while not self._service.stopping.is_set():
                 try:
@@ -83,6 +84,7 @@ class Housekeeping:
         while not service.stopping.is_set():
             with suppress(queue.Empty):
                 self._begin_training(self._due.get(timeout=WATCH_EVERY))
+            service.models.end_idle()
             for running in service.all_running():
                 due = time.monotonic() >= running.snapshot_at + service.settings.snapshot_seconds
                 if due and running.project.view.version != running.snapshot_of and not running.writer.waiting:

@@ -22,8 +22,9 @@ export class Classes {
   #keys = new Map(); // key -> class
   #shares = null; // how likely each class is
 
-  /** `chosen(name)` is told which class was pressed, and tells whether that is an answer; `isSeen()` tells whether people
-      can have seen what is there; `gone(name)` is told of a key whose class is not there any more; `say` reads out. */
+  /** `chosen(name)` is called with the class that was pressed, and returns whether that is an answer; `isSeen()` returns
+      whether people can have seen what is there; `gone(name)` is called for a key whose class is not there any more;
+      `say` reads out. */
   constructor({ chosen, isSeen, gone, say }) {
     Object.assign(this, { chosen, isSeen, gone, say });
     $("classes").addEventListener("click", (event) => {

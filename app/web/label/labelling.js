@@ -27,7 +27,7 @@ export class Labelling {
   #timers = [];
   #again = null;
 
-  /** The screen is told everything that people must see: show, message, empty, noQuestion, last, progress, model,
+  /** The screen shows everything that people must see, by its methods show, message, empty, noQuestion, last, progress, model,
       sitting, saving, classes, gone, failed, say. */
   constructor(screen) {
     this.screen = screen;

@@ -13,9 +13,9 @@ export class Outbox {
   #wake = null; // ends a wait
   #idle = []; // callers that wait until everything is saved
 
-  /** `saved(entry, answer)`, `refused(entry, problem)` and `changed()` are told what becomes of answers. */
+  /** `saved(entry, answer)`, `refused(entry, problem)` and `changed()` are called with what becomes of answers. */
   constructor({ saved, refused, changed }) {
-    this.told = { saved, refused, changed };
+    this.on = { saved, refused, changed };
     this.problem = null; // of the last try, if it failed
     window.addEventListener("online", () => this.retry());
   }
@@ -77,7 +77,7 @@ export class Outbox {
       this.problem = null;
       this.#entries.shift();
       this.#changed();
-      this.told.saved(entry, answer);
+      this.on.saved(entry, answer);
     }
     this.#running = false;
     if (!this.size) this.#idle.splice(0).forEach((resolve) => resolve());
@@ -93,7 +93,7 @@ export class Outbox {
     if (!problem.passes) {
       this.#entries.shift();
       this.#changed();
-      this.told.refused(entry, problem);
+      this.on.refused(entry, problem);
       return true;
     }
     this.problem = problem;
@@ -112,7 +112,7 @@ export class Outbox {
 
   #changed() {
     this.#store();
-    this.told.changed();
+    this.on.changed();
   }
 
   /** A reload must not lose answers; what was looked at need not be kept. */

@@ -1,6 +1,6 @@
 // Beside the item: progress, and in a word how good the model is.
 
-import { $, brief, capital, count, h, percent } from "../dom.js";
+import { $, capital, count, h, percent } from "../dom.js";
 import { range } from "../advice.js";
 
 export function showProgress(labelled, items) {
@@ -41,33 +41,3 @@ export function showSearch(search) {
 }
 
 const KERNELS = { hik: "intersection kernel", rbf: "RBF kernel", linear: "linear kernel" };
-
-const CHOSEN_BY = {
-  mean: "it is closest to a border between classes",
-  variance: "the model knows least about it",
-  unc: "the model is least certain of it",
-  "unc+": "it is near a border between classes, among items that the model knows well",
-  entropy: "its classes are almost equally likely",
-  bald: "its label would teach the model most",
-  emoc: "its label would change the most predictions",
-  density: "the model is uncertain of it, and many items are like it",
-  herding: "it is typical of many others",
-  likely: "it is the most likely of all to be one that you are looking for",
-};
-const OTHER_REASONS = {
-  random: "Drawn at random",
-  sample: "Drawn at random, to find out how many are left",
-  resumed: "You were already working on this one",
-  again: "You undid your answer on this one",
-  overlap: "Others have labelled this one, and another opinion is needed",
-};
-
-/** Why somebody is asked about this item: a sentence, and the figures behind it. */
-export function whyAsked({ strategy, explored, score, version, degraded }) {
-  if (degraded) return ["Drawn at random, because there is no model yet", ""];
-  const model = `model version ${count(version)}`;
-  if (explored) return ["Drawn at random, for a fair estimate of the accuracy", model];
-  if (strategy in OTHER_REASONS) return [OTHER_REASONS[strategy], model];
-  const why = CHOSEN_BY[strategy];
-  return [why ? `Asked because ${why}` : `Chosen by ${strategy}`, `${strategy}, score ${brief(score)} · ${model}`];
-}

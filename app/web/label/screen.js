@@ -5,7 +5,8 @@ import { $, h, kept, percent, plural } from "../dom.js";
 import { Content } from "../item/content.js";
 import { Classes } from "./classes.js";
 import { Labelling } from "./labelling.js";
-import { showModel, showProgress, showSearch, showSitting, whyAsked } from "./progress.js";
+import { showModel, showProgress, showSearch, showSitting } from "./progress.js";
+import { whyAsked } from "./reasons.js";
 
 const SLOW = 400; // milliseconds after which saving is shown
 const GLANCE = 200; // milliseconds in which nobody can have seen what is new, and a key may bounce

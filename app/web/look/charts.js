@@ -148,7 +148,7 @@ export function histogramChart(canvas, { edges, counts }) {
   }));
 }
 
-/** The pool as points, coloured by class or by uncertainty; `opened(key)` is told which was clicked. */
+/** The pool as points, coloured by class or by uncertainty; `opened(key)` is called with the one that was clicked. */
 export function mapChart(canvas, points, classes, by, opened) {
   return draw(canvas, (colour) => ({
     type: "scatter",

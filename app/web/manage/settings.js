@@ -7,7 +7,7 @@ import { settingSchemas, valueName } from "./setting_words.js";
 
 const FIRST = [
   ...["goal", "wanted", "target_recall", "risk", "patience", "search"],
-  ...["strategy", "explore", "overlap", "consensus", "lease_seconds", "open_classes", "retrain"],
+  ...["strategy", "explore", "overlap", "consensus", "class_weights", "lease_seconds", "open_classes", "retrain"],
 ];
 const FIXED = ["columns", "encoder", "encoder_options"]; // of the items that are there
 
@@ -31,7 +31,7 @@ export async function settingsSection(place, page) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     told.textContent = "";
-    const changed = [...fields].filter(([name, one]) => one.value !== undefined && one.value !== project.settings[name]);
+    const changed = [...fields].filter(([name, one]) => one.value !== undefined && !isSame(one.value, project.settings[name]));
     const settings = Object.fromEntries(changed.map(([name, one]) => [name, one.value]));
     attempt(page, save, async () => {
       const change = { name: project_name.value.trim(), settings };
@@ -63,7 +63,7 @@ function field(name, schema, value) {
       },
     };
   }
-  const input = choices(schema) ? select(common, schema, value) : h("input", { ...common, value: value ?? "" });
+  const input = choices(schema) ? select(common, schema, value) : h("input", { ...common, value: written(value) });
   return {
     element: h("div.field", h("label", { htmlFor: id }, title), input, help),
     get value() {
@@ -90,9 +90,24 @@ function choices({ enum: values, anyOf }) {
   return listed.length && listed.every(Boolean) ? [...listed.flat(), null] : null;
 }
 
-/** What was typed, as the schema has it. */
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** A value as text: objects as JSON, an empty one as nothing. */
+function written(value) {
+  if (value === null || typeof value !== "object") return value ?? "";
+  return isSame(value, {}) ? "" : JSON.stringify(value);
+}
+
+/** What was typed, as the schema has it; what is no JSON stays text, which the service refuses with a reason. */
 function read(text, { type, anyOf = [] }) {
   const types = new Set([type, ...anyOf.map((part) => part.type)]);
+  if (types.has("object")) {
+    try {
+      return JSON.parse(text || "{}");
+    } catch {
+      return text;
+    }
+  }
   if (!text) return types.has("null") ? null : undefined;
   if (types.has("boolean")) return text === "true";
   const isNumber = (types.has("number") || types.has("integer")) && !Number.isNaN(Number(text));

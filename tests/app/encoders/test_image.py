@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from app.encoders import descriptors, fit, pictures, restore
+from app.encoders import archive, descriptors, fit, pictures, restore
 from app.encoders.pictures import BrokenPictureError, read_picture
 from app.encoders.processes import PORTION, in_portions
 from core import GPHIKClassifier
@@ -43,6 +44,8 @@ def test_each_channel_of_a_tiny_picture_is_a_histogram(encoder, digits):
         ("words 1x1", 20),
         ("words 2x2", 80),
         ("gradients 4x4", 128),
+        ("textures 1x1", 118),
+        ("textures 3x3", 1062),
         ("colours 1x1", 8),
         ("colours 2x2", 32),
     ]
@@ -202,7 +205,36 @@ def test_a_flat_picture_has_no_gradients_and_is_not_broken(encoder, tmp_path):
 
 def test_at_least_one_grid_is_needed(digits):
     with pytest.raises(ValueError, match="at least one of word_grids"):
-        fit("image", digits[0], {"word_grids": [], "gradient_grids": [], "colour_grids": []})
+        fit("image", digits[0], {f"{name}_grids": [] for name in ("word", "gradient", "texture", "colour")})
+
+
+def test_an_encoder_from_before_there_were_textures_gives_the_rows_it_gave(encoder, digits):
+    header, arrays = archive.unpack(encoder.state())
+    del header["options"]["texture_grids"]
+    old = restore(archive.pack(header, arrays)).encode_with(1, digits[0][:5]).table
+    now = encoder.encode_with(1, digits[0][:5]).table
+    assert (old != sp.hstack([now[:, :228], now[:, 228 + 118 + 1062 :]])).nnz == 0
+
+
+def test_textures_are_the_same_in_any_light():
+    luma = np.random.default_rng(0).integers(0, 200, (48, 40), dtype=np.uint8)
+    numbers, places, weights = descriptors.textures(luma)
+    assert (descriptors.textures(luma + np.uint8(50))[0] == numbers).all()
+    assert 0 <= numbers.min() < descriptors.PATTERNS < numbers.max() < 2 * descriptors.PATTERNS
+    assert len(numbers) == len(places) == len(weights) == 46 * 38 + 22 * 18
+    assert weights[numbers >= descriptors.PATTERNS].sum() == 4 * 22 * 18
+    assert 0.0 < places.min() < places.max() < 1.0
+
+
+def test_a_texture_is_a_ring_of_neighbours_that_are_no_brighter():
+    """What is brightest, what is darkest and an edge have patterns of their own; what changes often shares one."""
+    dot, edge = np.zeros((3, 3)), np.tile([0.0, 0.0, 1.0], (3, 1))
+    dot[1, 1] = 1.0
+    numbers = [int(descriptors.textures(np.pad(luma, 1, "edge"))[0][4]) for luma in (dot, 1 - dot, edge)]
+    assert len({*numbers, descriptors.PATTERNS - 1}) == 4
+    assert descriptors.textures(np.pad(np.rot90(edge), 1, "edge"))[0][4] not in numbers
+    assert descriptors.PATTERN_NUMBERS[0b01010101] == descriptors.PATTERNS - 1 == descriptors.PATTERN_NUMBERS.max()
+    assert (np.bincount(descriptors.PATTERN_NUMBERS) == [1] * 58 + [198]).all()
 
 
 def test_an_item_that_ends_its_process_is_the_only_one_lost():

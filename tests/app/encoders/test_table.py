@@ -1,9 +1,14 @@
+import json
+from datetime import date, timedelta
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.encoders import archive, fit, restore
+from app.encoders.columns import Category, Numbers
+from app.encoders.table import TableEncoder, TableOptions
 from core import GPHIKClassifier
 
 ROWS = [
@@ -48,14 +53,62 @@ def test_columns_are_standardised_beside_that():
     assert encoder.model()["kernel"] == [{"columns": [0, 8]}, {"kernel": "rbf", "columns": [8, 15]}]
 
 
-def test_an_encoder_from_before_there_were_standardised_columns_gives_the_rows_it_gave():
-    old = fit("table", ROWS, {"standardised": False})
-    header, arrays = archive.unpack(old.state())
-    del header["options"]["standardised"]
-    arrays = {name: array for name, array in arrays.items() if not name.startswith("standard")}
+@pytest.mark.parametrize("standardised", [False, True])
+def test_an_encoder_from_before_columns_had_readings_gives_the_rows_it_gave(standardised):
+    new = fit("table", ROWS, {"standardised": standardised})
+    header, arrays = archive.unpack(new.state())
+    del arrays["columns"]
+    arrays["numbers"] = archive.texts_to_bytes([column.name for column in new.numbers])
+    categories = json.dumps([[column.name, column.values] for column in new.categories])
+    arrays["categories"] = np.frombuffer(categories.encode(), dtype=np.uint8)
+    if not standardised:
+        del header["options"]["standardised"]
+        arrays = {name: array for name, array in arrays.items() if not name.startswith("standard")}
     again = restore(archive.pack(header, arrays))
-    assert (again.encode(ROWS).table != old.encode(ROWS).table).nnz == 0
-    assert again.model() == {}
+    assert (again.encode(ROWS).table != new.encode(ROWS).table).nnz == 0
+    assert again.model() == new.model()
+
+
+def test_one_that_took_flags_for_numbers_and_dates_for_categories_still_does():
+    cells = [{"flag": "1", "day": "2024-03-01"}, {"flag": "0", "day": "2024-03-02"}]
+    old = TableEncoder(
+        TableOptions(),
+        (Numbers("flag", "flag", ("number",), np.array([0.0, 1.0]), np.array([0.25, 0.75])),),
+        (Category("day", "day", ("text",), ("2024-03-01",)),),
+    )
+    again = restore(old.state())
+    assert again.names() == old.names()
+    assert 2 * again.encode(cells).table.toarray()[:, :6] == pytest.approx(
+        np.array([[0.75, 0.25, 0, 1, 0, 0], [0.25, 0.75, 0, 0, 1, 0]])
+    )
+
+
+def test_dates_flags_units_and_missing_cells_of_one_table():
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 3 * 365, 400)
+    rows = [
+        {
+            "id": str(i),
+            "day": str(date(2021, 1, 1) + timedelta(days=int(day))),
+            "member": str(rng.choice(["yes", "no", ""])),
+            "weight": f"{rng.integers(1, 90)} kg",
+        }
+        for i, day in enumerate(days)
+    ]
+    encoder = fit("table", rows)
+    assert encoder.describe()["read_as"] == {
+        "day": "dates, weekdays, months",
+        "weight": "numbers in kg",
+        "member": "yes or no",
+        "id": "left out: each row has another number",
+    }
+    table = encoder.encode(rows).table
+    labels = np.array([date.fromisoformat(row["day"]).weekday() >= 5 for row in rows])
+    model = GPHIKClassifier(tune="loo", **encoder.settings()).fit(table[:200], labels[:200])
+    assert model.score(table[200:], labels[200:]) > 0.95
+    labels = np.array([row["member"] == "" for row in rows])
+    model = GPHIKClassifier(tune="loo", **encoder.settings()).fit(table[:100], labels[:100])
+    assert model.score(table[100:], labels[100:]) > 0.98
 
 
 def test_ids_and_what_never_changes_are_left_out():

@@ -5,6 +5,7 @@ import pytest
 
 from core.softmax import CrossValidation, PriorGradient, Search, SoftmaxRegression, tune_prior
 from core.softmax import cross_validation as module
+from core.softmax.search import BOUNDS
 from tests.core.softmax.problems import TREES, N, operator, prior
 
 
@@ -146,7 +147,7 @@ def test_what_is_at_a_bound():
     op, _, _ = operator("stored")
     start = prior(TREES["flat"], op.kernel)
     search = Search.of(start, theta=("gamma",), intercept=True)
-    low, high = module.BOUNDS
+    low, high = BOUNDS
 
     def at(variance, gamma=1.0, intercept=1.0):
         kernel = replace(op.kernel, gamma=gamma)
