@@ -95,8 +95,8 @@ class Settings:
 
     @property
     def leaves_likelihood(self) -> bool:
-        """Whether either likelihood may be chosen: what belongs to label regression alone decides for it."""
-        regression = self.balance or self.posterior != "auto" or self.l1 or self.l2 or self.model != "gp"
+        """Whether either may be chosen, which finds hyperparameters, too: what belongs to label regression decides."""
+        regression = self.tune == "none" or self.balance or self.posterior != "auto" or self.l1 or self.l2 or self.model != "gp"
         return self.likelihood == "auto" and not regression
 
     def __post_init__(self) -> None:

@@ -66,9 +66,10 @@ class PoolVectors:
 
     def bells(self, scales: Floats, x: Floats, v: Floats) -> Floats:
         """sum_j exp(-sum_d scales_d (p_d - x_jd)^2) v_j for each row p: m x M, with x n x D and v n x M."""
-        if self._columns is None or not np.array_equal(self._columns.scales, scales):
-            self._columns = Columns(self.numbers, scales, self.max_columns)
-        return self._columns.times(x, v)
+        columns = self._columns  # once: another thread may ask with other scales
+        if columns is None or not np.array_equal(columns.scales, scales):
+            columns = self._columns = Columns(self.numbers, scales, self.max_columns)
+        return columns.times(x, v)
 
 
 class Columns:

@@ -83,7 +83,7 @@ def days_of(cell: str, order: str) -> float | None:
     (1.0, None)
     """
     moment = moment_of(cell, order)
-    return None if moment is None else (moment[0] - moment[1] - _EPOCH) / timedelta(days=1)
+    return None if moment is None else (moment[0] - _EPOCH - moment[1]) / timedelta(days=1)
 
 
 def hour_of(cell: str, order: str) -> float | None:

@@ -234,6 +234,16 @@ def texts_of(column: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if column is None else (column,) if isinstance(column, str) else tuple(column)
 
 
+def joined(cells: Mapping[str, str]) -> str:
+    """Columns as one text: the first one last, as an abstract follows its title.
+
+    >>> joined({"abstract": "It is.", "title": "A cat"})
+    'A cat. It is.'
+    """
+    main, *others = cells.values()
+    return BETWEEN.join(filter(None, [*others, main]))
+
+
 def _reason(raw: Raw, options: TextOptions) -> str | None:
     """Why this is not a text to encode."""
     if isinstance(raw, Mapping) and len(texts := texts_of(options.column)) > 1:
@@ -244,12 +254,12 @@ def _reason(raw: Raw, options: TextOptions) -> str | None:
 
 
 def _read(raws: Sequence[Any], source: str | None, options: TextOptions) -> list[str]:
-    """What is in a column of each text, or in all of them: the main one last, as an abstract follows its title."""
+    """What is in a column of each text, or in all of them."""
     main, *others = texts_of(options.column) or ("",)
     cells = [{main: raw} if isinstance(raw, str) else raw for raw in raws]
     if source is not None:
         return [cell.get(source, "") for cell in cells]
-    return [BETWEEN.join(filter(None, [cell.get(column, "") for column in (*others, main)])) for cell in cells]
+    return [joined({column: cell.get(column, "") for column in (main, *others)}) for cell in cells]
 
 
 def _sources(options: TextOptions) -> tuple[str | None, ...]:

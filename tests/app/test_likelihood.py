@@ -1,5 +1,7 @@
 """Projects that leave the likelihood to the service, as they do by default."""
 
+import pytest
+
 from app.services.project.settings import ProjectSettings
 from tests.app.test_forest import train
 from tests.core.selection.test_likelihood import drawn
@@ -46,6 +48,15 @@ def test_what_belongs_to_label_regression_leaves_no_choice(site):
     note = "gaussian: balanced classes and forests have label regression alone"
     assert project.get("/model")["likelihood"] == note
     assert project.get("/card")["likelihood"] == {"name": "gaussian", "why": note}
+
+
+@pytest.mark.parametrize("settings", [{"tune": "none"}, {"goal": "find", "wanted": "class 0"}])
+def test_searches_and_fixed_hyperparameters_leave_no_choice(site, settings):
+    project = site.project(sorted(set(LABELS)), kernel="rbf", **settings)
+    project.add(X[:60])
+    project.label(labels(0, 60))
+    assert "likelihood_choice" not in train(project)
+    assert project.get("/model")["likelihood"].endswith("have label regression alone")
 
 
 def test_projects_from_before_there_was_a_choice_keep_theirs():

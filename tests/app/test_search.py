@@ -169,6 +169,15 @@ def test_wanted_labels_weigh_more_and_all_of_them_alike(project):
     assert factors["relevant"] == {4.0 ** -round(np.log(10 * (32 - found) / found) / np.log(4))}
 
 
+def test_labels_of_what_becomes_a_kind_of_the_wanted_class_weigh_as_much(site):
+    project = site.project(["relevant", "other", "trial"], likelihood="softmax", **FIND)
+    project.add(X[:40])
+    project.label({"k3": "relevant", "k23": "trial"} | dict.fromkeys(("k0", "k1", "k2"), "other"))
+    project.patch("/classes/trial", {"parent": "relevant"})
+    labelling = project.service.running(project.path.rsplit("/", 1)[1]).project.learner.labelling()
+    assert labelling.noise_factors[23] == labelling.noise_factors[3] < 1.0
+
+
 def test_the_client_knows_the_search(project):
     from app.client import Client
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core import Channel, OnlineLearner, Settings, vectors
-from core.vectors import PoolVectors
+from core.vectors import Columns, PoolVectors
 from tests.core.data import size
 
 M, D = size(300, 40), 5
@@ -110,6 +110,19 @@ def test_any_thread_may_ask():
     for one in found:
         check(one, BELLS @ V)
     assert len(rows._columns._place) == 15
+
+
+def test_columns_of_other_scales_that_another_thread_asks_for_meanwhile():
+    class Shared(PoolVectors):
+        @property
+        def _columns(self):
+            return self.others
+
+        @_columns.setter
+        def _columns(self, columns):
+            self.others = columns and Columns(NUMBERS, 2.0 * SCALES, 0)
+
+    check(Shared(NUMBERS, 800 * M).bells(SCALES, X, V), BELLS @ V)
 
 
 def test_a_label_computes_one_column_also_after_a_restart(monkeypatch):

@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from app.encoders import Kind, Raw
 from app.encoders.guess import cell_of, guess_entries
+from app.encoders.text import joined
 from app.services.budgets import Budgets
 from app.services.imports.portions import SAMPLE_BYTES, BoundedLines, in_portions, within
 from app.services.imports.raw_items import (
@@ -37,7 +38,10 @@ MAX_LABEL_CHARACTERS = 1000  # characters that are kept, which are more than a c
 
 
 class Lines:
-    """A csv, jsonl or RIS file. `texts` are the columns that texts came in so far."""
+    """A csv, jsonl or RIS file. `texts` are the columns that texts came in so far, or should come in.
+
+    An encoder that is there reads these columns by their names, and texts of others as one.
+    """
 
     def __init__(
         self,
@@ -47,6 +51,8 @@ class Lines:
         texts: Sequence[str],
         budgets: Budgets | None = None,
         check: Check = go_on,
+        *,
+        has_encoder: bool = False,
     ) -> None:
         self._path, self._form, self._budgets, self._check = path, form, budgets or Budgets(), check
         first = next(in_portions(self._sized_entries(), GUESSED_FROM, GUESSED_BYTES), [])
@@ -57,7 +63,8 @@ class Lines:
         except ValueError as error:
             raise Invalid(str(error)) from error
         self._columns = set(self.guess.columns)
-        self._by_column = len(self._columns) > 1 or (len(texts) > 1 and self._columns <= set(texts))
+        by_name = set(texts) if has_encoder else self._columns
+        self._by_column = len(by_name) > 1 and self._columns <= by_name
         if self.guess.kind == "vectors" and len(self._columns) > MAX_NUMBERS:
             raise Invalid(f"vectors may have {MAX_NUMBERS} columns, not {len(self._columns)}")
         self._survey()
@@ -124,7 +131,7 @@ class Lines:
             texts = {column: cell_of(entry.get(column)) for column in columns}
             if max(map(len, texts.values())) > MAX_TEXT_CHARACTERS:
                 raise ValueError(f"longer than {MAX_TEXT_CHARACTERS} characters")
-            return texts if self._by_column else texts[columns[0]]
+            return texts if self._by_column else joined(texts)
         if self.guess.kind == "table":
             return {column: cell_of(entry.get(column)) for column in columns}
         values = entry[columns[0]] if isinstance(entry[columns[0]], list) else [entry[column] for column in columns]

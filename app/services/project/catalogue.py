@@ -119,7 +119,7 @@ def _describe(row: Any, classes: Sequence[Any], encoder: Any) -> dict[str, Any]:
         "id": row.id,
         "name": row.name,
         **describe_classes(ClassBook.of(classes)),
-        "settings": row.settings,
+        "settings": ProjectSettings.stored(row.settings).model_dump(),
         "encoder": None if encoder is None else asdict(StoredEncoder.of(encoder)),
         "revision": row.revision,
         "created_at": row.created_at,

@@ -75,6 +75,7 @@ class ChangeClass(Task):
         """The model knows classes by name."""
         if self.move:
             self.project.with_model(lambda learner: learner.move_class(self.old, self.parent))
+            self.project.all_changed |= self.project.wanted is not None  # labels of its kinds weigh more
         new = self.new
         if new is not None:
             self.project.with_model(lambda learner: learner.rename_class(self.old, new))

@@ -58,6 +58,8 @@ def likelihood_note(settings: ProjectSettings, model: Published) -> str:
         return str(model.likelihood_choice)
     if settings.likelihood == "auto" and (settings.balance or settings.model != "gp"):
         return f"{model.likelihood}: balanced classes and forests have label regression alone"
+    if settings.likelihood == "auto" and (settings.goal == "find" or settings.tune == "none"):
+        return f"{model.likelihood}: searches, and hyperparameters that stay as they are, have label regression alone"
     if settings.likelihood == "auto" and (model.labels >= 0).sum() < MIN_LABELS:
         return f"{model.likelihood}: it is compared with softmax from {MIN_LABELS} labels on"
     return model.likelihood

@@ -34,7 +34,7 @@ class Report:
         if row is None:
             raise NotFound("there is no such project")
         self._connection, self._id = connection, project_id
-        self._rule = ProjectSettings.model_validate(row.settings).consensus
+        self._rule = ProjectSettings.stored(row.settings).consensus
         self._classes = ClassBook.of(projects.all_classes(connection, project_id))
         self._names = keys.names(connection)
 

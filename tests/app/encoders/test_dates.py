@@ -75,6 +75,11 @@ def test_iso_forms_are_read_as_python_writes_them(moment, order):
         assert moment_of(cell, order) == (moment.replace(microsecond=0), timedelta())
 
 
+def test_zones_at_the_ends_of_the_calendar():
+    assert days_of("9999-12-31T23:59:59-05:00", "dmy") > days_of("9999-12-31T23:59:59", "dmy")
+    assert days_of("0001-01-01T00:00+05:00", "dmy") < days_of("0001-01-01", "dmy")
+
+
 @given(st.text(alphabet="0123456789-/.: TZ+apmMarFeb,", max_size=30))
 def test_any_cell_is_read_or_is_not(cell):
     moment = moment_of(cell, "dmy")

@@ -182,6 +182,18 @@ def test_a_title_and_an_abstract_are_both_read(site):
     assert project.post("/predict", {"keys": ["q1"]})["predictions"][0]["label"] == "sport"
 
 
+def test_texts_of_other_columns_are_read_as_one(site):
+    project = site.project([], kernel=None, encoder="text")
+    lines = b"".join(b"%s,%s and more of it\n" % (y.encode(), t.encode()) for y, t in texts(40))
+    assert imported(project, b"label,text\n" + lines, labels="true")["added"] == 40
+    assert imported(project, papers(40))["added"] == 40
+    others = site.project([], kernel=None, encoder="text")
+    imported(others, papers(40), labels="true")
+    again = papers(40).replace(b"title,abstract", b"headline,body")
+    result = imported(others, again.replace(b"\np", b"\nq"))
+    assert (result["added"], result["found"]["columns"]) == (40, ["body", "headline"])
+
+
 def test_columns_of_texts_may_have_channels_of_their_own(site):
     options = {"column": ["title", "abstract"], "apart": True}
     project = site.project([], kernel=None, encoder="text", encoder_options=options)
