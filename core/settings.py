@@ -96,7 +96,9 @@ class Settings:
     @property
     def leaves_likelihood(self) -> bool:
         """Whether either may be chosen, which finds hyperparameters, too: what belongs to label regression decides."""
-        regression = self.tune == "none" or self.balance or self.posterior != "auto" or self.l1 or self.l2 or self.model != "gp"
+        regression = (
+            self.tune == "none" or self.balance or self.posterior != "auto" or self.l1 or self.l2 or self.model != "gp"
+        )
         return self.likelihood == "auto" and not regression
 
     def __post_init__(self) -> None:

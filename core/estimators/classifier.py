@@ -188,8 +188,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         """
         if iter(chunks) is chunks:
             raise ValueError("chunks are gone through more than once: give a list, or an object that reads them anew")
-        self._settings, self._chooser = Settings(**self.get_params()), None
-        self._settings.check()
+        self._settings, self._chooser = self._checked_settings(), None
         if isinstance(chunks, SpreadChunks):
             next(self._checked_chunks(chunks), None)  # the first of them, here
             found = fit_chunks(self._settings, chunks)
@@ -443,9 +442,15 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
+    def _checked_settings(self) -> Settings:
+        """The arguments; what chooses a likelihood is the learner of a pool."""
+        check_choice("likelihood", self.likelihood, get_args(Likelihood))
+        settings = Settings(**self.get_params())
+        settings.check()
+        return settings
+
     def _first_data(self, X: Any, y: Any) -> tuple[Any, Any]:
-        self._settings = Settings(**self.get_params())
-        self._settings.check()
+        self._settings = self._checked_settings()
         self._chooser = Chooser(self._settings) if self.kernel == "auto" else None
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
         self._reader = make_reader(self._settings, X)

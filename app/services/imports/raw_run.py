@@ -66,7 +66,7 @@ class RawImport:
         limits = self._project.budgets, self._progress.check
         if form == "zip":
             return Archive(path, folder, kind, *limits)
-        if form in ("csv", "jsonl", "ris"):
+        if form == "ris" or form in ("csv", "jsonl"):
             return Lines(path, form, kind, texts, *limits, has_encoder=self._project.encoder is not None)
         if form == "npz" and holds_sets(path, *limits):
             return Sets(path, kind, *limits)

@@ -39,7 +39,7 @@ def restore_model(project: Project, folder: Path) -> None:
     training = last_training(project)
     mine = project.learner if _still_fits(project, training) else None
     project.training_id = training.id if training else 0
-    project.trained_labels = training.report["labels"] if training else 0
+    project.trained_labels = training.report["labels"] if training and _is_of_today(project, training) else 0
     if not project.keys:
         project.learner = None
         return
@@ -72,13 +72,17 @@ def build(project: Project, training: Any) -> OnlineLearner:
     parameters, first = Parameters(), next(iter(batches(project, 0)))[1]
     if training is not None:
         first = training.at_item
-        # Trainings from before there was a choice have the first of all.
-        if OLDEST | training.parameters["model"] == project.model_settings():
+        if _is_of_today(project, training):
             parameters = parameters_of(training.parameters)
     nodes, record = project.classes.nodes(), TrackRecord(project.held_out_hits())
     labelling = Labelling(nodes.given, parameters=parameters, record=record, parents=nodes.parents)
     settings, x = learner_settings(project.model_settings()), item_table(project, 0, first)
     return OnlineLearner.build(settings, x, labelling, allocate=project.arrays.allocate, engine=project.engine)
+
+
+def _is_of_today(project: Project, training: Any) -> bool:
+    """Whether a training was of the model of today; those from before there was a choice have the first of all."""
+    return bool(OLDEST | training.parameters["model"] == project.model_settings())
 
 
 def batches(project: Project, start: int) -> list[tuple[int, int]]:

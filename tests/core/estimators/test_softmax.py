@@ -153,6 +153,7 @@ def test_the_best_kernel_is_chosen_first():
     ("settings", "message"),
     [
         ({"likelihood": "probit"}, "likelihood must be one of"),
+        ({"likelihood": "auto"}, "likelihood must be one of"),
         ({"likelihood": "gaussian", "tree": TREE}, 'belong to likelihood="softmax"'),
         ({"likelihood": "gaussian", "class_variances": True}, 'belong to likelihood="softmax"'),
         ({"likelihood": "gaussian", "tune": "cv"}, "tune must be one of"),

@@ -1,10 +1,14 @@
 import numpy as np
 import pytest
 
-from app.services.model.restoring import parameters_of, stored_parameters
+from app.services.model.restoring import ReadAgain, parameters_of, stored_parameters
+from app.services.model.training import is_due, train
+from app.services.project.catalogue import ChangeProject
+from app.services.runtime.jobs import Progress
 from core import OnlineLearner, Settings
 from core.learner.record import Labelling
 from core.models.parameters import Parameters
+from tests.app.services.projects import answers, open_project, service_in
 
 
 @pytest.mark.parametrize(("kernel", "model"), [("hik-exp", {}), (None, {"transform": "exp"})])
@@ -24,3 +28,15 @@ def test_parameters_come_back_from_the_table_of_trainings():
     assert parameters_of(stored_parameters({}, found)) == found
     before = {"model": {}, "kernel": None, "decided_at": 4, "theta": [0.1]}
     assert (parameters_of(before).likelihood, parameters_of(before).weighed_at) == (None, 0)
+
+
+def test_a_training_of_another_model_counts_for_nothing(tmp_path):
+    with service_in(tmp_path) as service:
+        running = open_project(service)
+        project, writer = running.project, running.writer
+        writer.do(answers(running, "ann", **{f"i{i}": "abc"[i % 3] for i in range(12)}))
+        train(project, writer, Progress(service.database, "none"), tune=False)
+        for noise, trained in ((0.5, 0), (0.1, 12)):
+            writer.do(ChangeProject(project, None, {"noise": noise}, None))
+            writer.do(ReadAgain(project, tmp_path / "nowhere"))
+            assert (project.trained_labels, is_due(project)) == (trained, trained == 0)
