@@ -172,6 +172,8 @@ class Settings:
                 'normalise=True has no level space: it needs posterior="dual" or "iterative" and '
                 'tune="loo" or "evidence"'
             )
+        if self.kernel == "auto" and self.tune == "none":
+            raise ValueError('tune="none" needs a kernel by its name: kernel="auto" finds hyperparameters with it')
         if self.kernel == "auto" and self.posterior != "auto":
             raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')
         if self.kernel != "hik" and self.posterior not in ("auto", "dual"):

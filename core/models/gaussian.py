@@ -241,7 +241,11 @@ class GaussianPool(Drafted):
 
         With tune="none" they stay as they are, and only the sharpness of probabilities is found.
         """
-        at_bounds = () if settings.tune == "none" else self._search(settings.tune, settings, on_step)
+        at_bounds: tuple[AtBound, ...] = ()
+        if settings.tune == "none":
+            self.catch_up()
+        else:
+            at_bounds = self._search(settings.tune, settings, on_step)
         free = np.flatnonzero(self.labels < 0)
         some = self.parts.take(free[:GAP_ITEMS])
         gap = mean_gap(some.mean) if len(free) else 1.0

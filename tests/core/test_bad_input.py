@@ -224,6 +224,7 @@ def test_a_model_that_learnt_nothing_says_so():
         ({"class_weights": [1, 2]}, "class_weights must give the weight of classes"),
         ({"class_weights": {"a": 0.0}}, "class_weights.'a'. must be"),
         ({"class_weights": {"a": 2}, "likelihood": "softmax"}, "belong to likelihood"),
+        ({"kernel": "auto", "tune": "none"}, "needs a kernel by its name"),
         ({"weights": "abc"}, "weights must hold 3"),
         ({"groups": ["a", "b", "c"]}, "groups must hold"),
         ({"weights": [1.0]}, "weights must hold 3"),

@@ -115,3 +115,19 @@ def test_a_search_that_is_cancelled_changes_nothing():
         learner.tune(on_step=cancel)
     assert np.array_equal(learner.mean, before)
     assert len(steps) == 3
+
+
+@pytest.mark.parametrize("kernel", ["hik", "rbf"])
+def test_a_training_that_keeps_hyperparameters_knows_the_labels(kernel):
+    x = np.random.default_rng(0).random((40, 3))
+    labelling = Labelling(
+        ("a", "b"), {item: "ab"[int(x[item, 0] > 0.5)] for item in range(30)}, dict.fromkeys(range(30), 1.0)
+    )
+    settings = Settings(kernel=kernel, tune="none", noise=0.2)
+    trained, built = (OnlineLearner.build(settings, x, labelling, train=train) for train in (True, False))
+    items = np.arange(len(x))
+    for found, expected in zip(trained.publish().moments(items), built.publish().moments(items), strict=True):
+        assert np.allclose(found, expected)
+    assert trained.residual() < 1e-9
+    assert trained.publish().hyperparameters == built.publish().hyperparameters
+    assert trained.labelling().parameters.sharpness is not None
