@@ -98,9 +98,7 @@ class RawImport:
         self._progress.phase(message)
         raws = source.sample(FIT_ON[kind])
         self._progress.check()
-        # A histogram kernel reads vectors with their signs apart.
-        split = kind == "vectors" and self._project.settings.kernel == "hik" and not self._project.settings.complement
-        options = ({"form": "split"} if split else {}) | self._model(kind) | self._project.settings.options_for(kind)
+        options = self._suited(kind) | self._model(kind) | self._project.settings.options_for(kind)
         state = process.fit(raws, options, lambda done: self._progress.report(done, len(raws), message))
         encoder = restore(state)
         description = encoder.describe() | {"model": encoder.model()}
@@ -114,6 +112,13 @@ class RawImport:
             if kept.kind != kind:
                 raise Invalid(f"another import came first: the items of this project are of kind {kept.kind}")
             process.load(encoder_state(self._project))
+
+    def _suited(self, kind: Kind) -> dict[str, Any]:
+        """Options by which histogram intersection can read all columns, where it is the only kernel."""
+        settings = self._project.settings
+        if kind == "vectors" and settings.kernel == "hik" and not settings.complement:
+            return {"form": "split"}
+        return {"standardised": False} if kind == "table" and settings.has_intersection_alone else {}
 
     def _model(self, kind: Kind) -> dict[str, Any]:
         """Which pretrained model is taken, unless the project says so: none where all columns have the same kernel."""

@@ -144,11 +144,9 @@ def _check(settings: ProjectSettings, classes: Collection[str]) -> None:
 
 
 def _check_encoder(settings: ProjectSettings, encoder: StoredEncoder | None) -> None:
-    """Embeddings have negative numbers, of which histogram intersection alone makes nothing."""
-    if encoder is None or not encoder.needs_model or settings.complement or settings.leaves_kernel_open:
-        return
-    if settings.kernel in (None, "hik"):
+    """Of negative numbers histogram intersection alone makes nothing."""
+    if encoder is not None and encoder.has_negatives and settings.has_intersection_alone:
         raise Invalid(
-            "the items of this project have embeddings, which kernel hik cannot read: leave model, normalise and "
-            "transform as they are by default, or choose kernel rbf or linear"
+            "the items of this project have embeddings or standardised columns, which kernel hik cannot read: leave "
+            "model, normalise and transform as they are by default, or choose kernel rbf or linear"
         )

@@ -243,6 +243,11 @@ class ProjectSettings(ModelSettings):
         one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
         return self.kernel is None and not one
 
+    @property
+    def has_intersection_alone(self) -> bool:
+        """Whether all columns of an encoder have histogram intersection, which reads no negative numbers."""
+        return self.kernel in (None, "hik") and not self.complement and not self.leaves_kernel_open
+
     @classmethod
     def stored(cls, settings: Mapping[str, Any]) -> "ProjectSettings":
         """As a database has them: projects from before there was a choice of the likelihood keep theirs."""

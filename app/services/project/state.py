@@ -61,6 +61,11 @@ class StoredEncoder:
         """Whether a pretrained model has a channel."""
         return self.description.get("options", {}).get("model") is not None
 
+    @property
+    def has_negatives(self) -> bool:
+        """Whether features may be negative: embeddings, and standardised columns of tables."""
+        return self.needs_model or bool(self.description.get("options", {}).get("standardised"))
+
     def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
         """The model settings that suit its rows; those stored by earlier versions have levels alone.
 

@@ -4,6 +4,7 @@ import io
 import json
 
 import numpy as np
+import pytest
 
 from tests.app.raw.files import imported
 
@@ -27,6 +28,19 @@ def test_a_table_of_numbers_and_categories(site):
     assert [one["label"] for one in predicted["predictions"]] == ["a", "b"]
     assert project.post("/items", {"items": [{"key": "n", "row": {"age": 21, "colour": None}}]}, 201)["added"] == 1
     assert project.get("/items/n")["data"] == {"age": 21, "colour": None}
+
+
+@pytest.mark.parametrize("settings", [{"model": "forest"}, {"kernel": "hik"}, {"kernel": "hik", "normalise": True}])
+def test_a_table_for_one_kernel_of_all_columns_has_no_negative_numbers(site, settings):
+    lines = ["id,age,height,label", *(f"p{i},{20 + i % 7},{i * 7 % 13},{'ab'[i % 2]}" for i in range(30)), ""]
+    content = "\n".join(lines).encode()
+    project = site.project(encoder="auto", **{"kernel": None} | settings)
+    assert imported(project, content, labels="true")["added"] == 30
+    assert project.wait(project.post("/train", {"tune": True}, 202)["job"])["state"] == "done"
+    assert project.get("/model")["degraded"] is None
+    other = site.project(encoder="auto", kernel=None)
+    imported(other, content)
+    assert "kernel rbf or linear" in other.patch("", {"settings": settings}, 422)["detail"]
 
 
 def test_vectors_of_a_network(site):
