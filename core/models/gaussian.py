@@ -12,7 +12,7 @@ from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_regression, untuned
 from core.kernels import Kernel
-from core.linalg import AtBound, KernelSum, Operator, Predictor
+from core.linalg import AtBound, HistogramOperator, KernelSum, Operator, Predictor
 from core.models.base import ModelName, MomentAnswers
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
@@ -74,7 +74,8 @@ class GaussianPool(Drafted):
         pool = PoolPosterior.of(kept(parts, settings.max_memory))
         labelled = cls(model, pool, arrays["learnt"].tolist())
         labelled.refit()
-        pool.prepare(model.posterior)
+        if not isinstance(operator, HistogramOperator):  # which keeps no columns
+            pool.prepare(model.posterior)
         return labelled
 
     def draft(self) -> Self:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from core import Channel, OnlineLearner, Settings, vectors
+from core.posterior import PoolPosterior
 from core.vectors import Columns, PoolVectors
 from tests.core.data import size
 
@@ -152,3 +153,12 @@ def test_a_label_computes_one_column_also_after_a_restart(monkeypatch):
     for one in (learner, again):
         assert np.allclose(one.mean, fresh.mean, atol=1e-10)
         assert np.allclose(one.variance, fresh.variance, atol=1e-10)
+
+
+def test_a_restart_prepares_nothing_where_no_columns_are_kept(monkeypatch):
+    learner = OnlineLearner(Settings(complement=True), ["a", "b"])
+    learner.add_items(NUMBERS)
+    learner.label_many({0: "a", 1: "b"})
+    monkeypatch.delattr(PoolPosterior, "prepare")
+    again = OnlineLearner.restore(learner.settings, learner.state())
+    check(again.moments(NUMBERS)[0], learner.moments(NUMBERS)[0])
