@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := pip install --quiet --disable-pip-version-check
 LOCKED := --constraint requirements.lock
 
-.PHONY: help serve fast test coverage test-label-studio test-embeddings torture audit bench campaign quality sight lint kernels graph lock clean
+.PHONY: help serve fast test coverage test-label-studio test-embeddings torture audit bench campaign quality sight screening lint kernels graph lock clean
 
 help: ## say what can be made (this list)
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
@@ -74,6 +74,10 @@ quality: $(VENV)/ready ## errors and calibration of the softmax likelihood on re
 # Labels needed with default settings, beside the pipelines of scikit-learn that one would pick
 sight: $(VENV)/ready ## accuracy by labels, scale and speed of what the model sees, beside plain pipelines (DATA=folder)
 	$(BIN)/python -m tests.benchmarks.sight $(DATA)
+
+# Finding all of a rare class: systematic reviews, to their end and with the stop rule
+screening: $(VENV)/ready ## searches in systematic reviews (DATA=folder)
+	$(BIN)/python -m tests.benchmarks.screening $(DATA)
 
 lint: $(VENV)/ready ## ruff, mypy and import-linter
 	$(BIN)/ruff check .

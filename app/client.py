@@ -46,13 +46,13 @@ WIDEST = 1_000_000  # columns of a dense row
 FIRST_PAUSE, LONGEST_BACKOFF, LONGEST_PAUSE = 0.25, 8.0, 30.0  # seconds
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 LOST = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
-FORMATS = {"npz": "npz", "jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "zip": "zip"}  # by suffix
+FORMATS = {"npz": "npz", "jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "zip": "zip", "ris": "ris"}  # by suffix
 FORMATS |= dict.fromkeys(("svm", "svmlight", "libsvm"), "svmlight")
 
 T = TypeVar("T")
 P = ParamSpec("P")
 Steps = Generator["_Request | float", Any, T]  # a float is a pause in seconds
-Format = Literal["auto", "zip", "npz", "jsonl", "csv", "svmlight"]
+Format = Literal["auto", "zip", "npz", "jsonl", "csv", "svmlight", "ris"]
 Role = Literal["admin", "annotator", "reader"]
 
 
@@ -544,6 +544,10 @@ class _Methods:
         return list((yield from self._json("GET", "projects", project, "map", params={"limit": limit}))["points"])
 
     @_Method
+    def search(self, project: str) -> Steps[dict[str, Any]]:
+        """What was found of the wanted class, what is left, and whether it is safe to stop; only with goal find."""
+        return dict((yield from self._json("GET", "projects", project, "search")))
+
     def ranked(
         self, project: str, by: Literal["uncertain", "surprising", "disagreed"] = "uncertain", limit: int = 50
     ) -> Steps[list[dict[str, Any]]]:
@@ -673,7 +677,7 @@ class Client(_Methods):
     def export(
         self,
         project: str,
-        format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
+        format: Literal["jsonl", "csv", "ris"] = "jsonl",  # noqa: A002
         history: bool = False,
         data: bool = False,
     ) -> Iterator[bytes]:
@@ -726,7 +730,7 @@ class AsyncClient(_Methods):
     async def export(
         self,
         project: str,
-        format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
+        format: Literal["jsonl", "csv", "ris"] = "jsonl",  # noqa: A002
         history: bool = False,
         data: bool = False,
     ) -> AsyncGenerator[bytes, None]:

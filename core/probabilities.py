@@ -3,7 +3,7 @@
 from typing import Literal
 
 import numpy as np
-from scipy.special import log_ndtr, softmax
+from scipy.special import log_ndtr, logsumexp, softmax
 
 from core._types import Floats, Indices, no_rows
 
@@ -39,6 +39,20 @@ def moderated_softmax(means: Floats, variances: Floats) -> Floats:
     """Softmax of means (rows x M) that are drawn together as far as they are uncertain (MacKay 1992); rows x M."""
     shrink = 1.0 / np.sqrt(1.0 + np.pi * variances / 8.0)
     return np.asarray(softmax(means * shrink[:, None], axis=1))
+
+
+def log_odds(means: Floats, classes: Indices) -> Floats:
+    """How much speaks for some classes, from means, rows x M: the log of their odds under softmax; rows.
+
+    Label regression is ordered by it as well: of two classes it is twice the mean of the one; of more, whose means
+    have nearly the same sum everywhere, the mean of the one decides.
+
+    >>> log_odds(np.array([[0.2, -0.2]]), np.array([0])).round(12).tolist()
+    [0.4]
+    """
+    others = np.setdiff1d(np.arange(means.shape[1]), classes)
+    rest = logsumexp(means[:, others], axis=1) if len(others) else 0.0
+    return np.asarray(logsumexp(means[:, classes], axis=1) - rest)
 
 
 def error_probabilities(probabilities: Floats) -> Floats:

@@ -98,7 +98,7 @@ def pooled(rows: Rows, memory: float) -> Rows:
     if isinstance(rows, HistogramRows) or sp.issparse(rows):
         return rows
     numbers = rows.numbers if isinstance(rows, PoolVectors) else rows
-    return PoolVectors(numbers, int(memory / (8 * max(len(numbers), 1))))
+    return PoolVectors(numbers, memory)
 
 
 def histogram_rows(rows: Rows) -> HistogramRows:

@@ -76,7 +76,7 @@ class Settings:
     groups: Any = None
     gamma: float | Literal["scale"] = "scale"
     max_memory: float = 4 * 2**30
-    tune: TuneRule = None
+    tune: TuneRule | Literal["none"] = None
     tune_weights: bool = False
     l1: float = 0.0
     l2: float = 0.0
@@ -191,7 +191,7 @@ class Settings:
 
     def _check_likelihood(self) -> None:
         if self.likelihood != "softmax":
-            check_choice("tune", self.tune, (None, *get_args(CriterionName)))
+            check_choice("tune", self.tune, (None, "none", *get_args(CriterionName)))
             if self.tree is not None or self.class_variances:
                 raise ValueError('tree and class_variances belong to likelihood="softmax"')
             return

@@ -1,6 +1,7 @@
 """Dense rows of a pool's items, of which every label reads all, and what is kept of their kernel."""
 
 from collections.abc import Sequence
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -23,10 +24,15 @@ class PoolVectors:
     ('float32', [[2.5], [2.5]], [[2.0, 0.25]])
     """
 
-    def __init__(self, numbers: NDArray[Any], max_columns: int = 0) -> None:
+    def __init__(self, numbers: NDArray[Any], memory: float = 0.0) -> None:
         self.numbers = _narrowed(numbers)
-        self.max_columns = max_columns  # of the kernel, to be kept
+        self.memory = memory  # bytes, for columns of the kernel
         self._columns: Columns | None = None
+
+    @property
+    def max_columns(self) -> int:
+        """How many columns are kept at most."""
+        return int(self.memory / (8 * max(len(self), 1)))
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -42,9 +48,9 @@ class PoolVectors:
 
     def concatenate(self, others: Sequence[Floats]) -> "PoolVectors":
         """These rows, then others, with the columns of all."""
-        together = PoolVectors(np.concatenate([self.numbers, *map(_narrowed, others)]), self.max_columns)
+        together = PoolVectors(np.concatenate([self.numbers, *map(_narrowed, others)]), self.memory)
         if self._columns is not None:
-            together._columns = self._columns.of(together.numbers)
+            together._columns = self._columns.of(together.numbers, together.max_columns)
         return together
 
     def times(self, w: Floats) -> Floats:
@@ -79,10 +85,10 @@ class Columns:
         self._kept: list[Floats] = []  # TOGETHER x m
         self._keeping = Lock()
 
-    def of(self, numbers: NDArray[Any]) -> "Columns":
-        """The same columns for these rows, of which those here are the first."""
-        twin, new = Columns(numbers, self.scales, self._limit), numbers[len(self._numbers) :]
-        places = dict(self._place)
+    def of(self, numbers: NDArray[Any], limit: int) -> "Columns":
+        """The same columns, as many as there may be, for these rows, of which those here are the first."""
+        twin, new = Columns(numbers, self.scales, limit), numbers[len(self._numbers) :]
+        places = dict(islice(self._place.items(), limit))
         x = np.array([np.frombuffer(row) for row in places]).reshape(len(places), numbers.shape[1])
         for first, kept in zip(range(0, len(x), TOGETHER), self._kept, strict=False):
             more = _bells(new, x[first : first + TOGETHER], self.scales)
@@ -130,7 +136,7 @@ class Columns:
         """sums (M x m) += the columns of all arrays times their factors (columns x M)."""
         m = sums.shape[1]
         padded = np.zeros((len(sums), len(arrays), TOGETHER))
-        padded.reshape(len(sums), -1)[:, : len(factors)] = factors.T
+        padded.reshape(len(sums), len(arrays) * TOGETHER)[:, : len(factors)] = factors.T
         pairs = [(array, np.ascontiguousarray(padded[:, i])) for i, array in enumerate(arrays) if padded[:, i].any()]
 
         def add(lo: int, hi: int) -> None:

@@ -163,6 +163,23 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "uncertainty": {"edges": [0.0, 0.25, 0.5], "counts": [800, 170]},
         "advice": [ADVICE],
     },
+    "SearchProgress": {
+        "wanted": "relevant",
+        "found": 38,
+        "labelled": 420,
+        "left": 1583,
+        "drawn": 12,
+        "idle": 62,
+        "expected_left": 1.4,
+        "lowest_recall": 0.41,
+        "draws_needed": 1101,
+        "sampling": True,
+        "stop": False,
+        "sentence": "Keep labelling: 38 found. If none of the next 1,101 items drawn at random is wanted, you can "
+        "stop.",
+        "curve": [{"labels": 0, "found": 0}, {"labels": 420, "found": 38}],
+        "rule": {"target": 0.95, "risk": 0.05, "patience": 50},
+    },
     "PoolMapAnswer": {
         "version": 42,
         "items": 5574,

@@ -24,7 +24,9 @@ Local = "http://127.0.0.1:8000"
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="npz, jsonl, csv, svmlight, zip, or a folder of pictures or .txt files")],
+    file: Annotated[
+        Path, typer.Argument(help="npz, jsonl, csv, ris, svmlight, zip, or a folder of pictures or .txt files")
+    ],
     project: ProjectId,
     url: Address = Local,
     key: Key = "",
@@ -66,7 +68,7 @@ def export_labels(
     project: ProjectId,
     url: Address = Local,
     key: Key = "",
-    form: Annotated[Literal["jsonl", "csv"], typer.Option("--format", help="of the output")] = "jsonl",
+    form: Annotated[Literal["jsonl", "csv", "ris"], typer.Option("--format", help="of the output")] = "jsonl",
     history: Annotated[
         bool, typer.Option("--history", help="every event, not only the labels as they are now")
     ] = False,

@@ -8,7 +8,7 @@ import typer
 from app.commands.plots import check_folder
 from app.services.project.strategies import Strategy
 
-STRATEGIES = get_args(Strategy)
+STRATEGIES = [name for name in get_args(Strategy) if name != "likely"]  # which is for --find
 
 
 def simulate(
@@ -21,8 +21,20 @@ def simulate(
     seed: Annotated[int, typer.Option(help="the same seed gives the same curves")] = 0,
     target: Annotated[float, typer.Option(help="accuracy for the column of labels needed")] = 0.9,
     plot: Annotated[Path | None, typer.Option(help="write the learning curves to this picture")] = None,
+    find: Annotated[
+        str | None, typer.Option(help="search for all items of this class instead, by title, abstract or text of a csv")
+    ] = None,
+    label: Annotated[str, typer.Option(help="with --find: the column of the csv that says the class")] = "label",
+    recall: Annotated[float, typer.Option(help="with --find: the share that is to be found")] = 0.95,
+    risk: Annotated[float, typer.Option(help="with --find: the probability, at most, to find less")] = 0.05,
+    patience: Annotated[int, typer.Option(min=1, help="with --find: labels without a find until a sample")] = 50,
 ) -> None:
-    """Compare query strategies on a labelled file, as if a person answered."""
+    """Compare query strategies on a labelled file, or play a search for one class, as if a person answered."""
+    if find is not None:
+        from app.commands import searches
+
+        searches.play(searches.load(file, label, find), recall, risk, patience, repeats, seed)
+        return
     names = [name.strip() for name in strategies.split(",")]
     unknown = [name for name in names if name not in STRATEGIES]
     if unknown:

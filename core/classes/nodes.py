@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core._types import Indices
 from core.classes.tree import ROOT, ClassTree
@@ -77,6 +78,23 @@ class Nodes:
         if name not in self.given:
             raise ValueError(f"there is no class {name!r}; there are {', '.join(map(repr, self.given))}")
         return self.names.index(name)
+
+    def below(self, name: str) -> Indices:
+        """The numbers of the classes that a name stands for: its own, or those under it in the tree.
+
+        >>> Nodes(("bird", "robin", "oak"), {"robin": "bird"}).below("bird").tolist()
+        [0]
+        """
+        return np.flatnonzero(self.tree.under(np.array([self.number(name)]))[0])
+
+    def covers(self, name: str, numbers: Indices) -> NDArray[np.bool_]:
+        """Whether each node number is that of the name, or of a node under it.
+
+        >>> Nodes(("bird", "robin", "oak"), {"robin": "bird"}).covers("bird", np.array([0, 1, 2])).tolist()
+        [True, False, True]
+        """
+        outside = self.tree.under(np.arange(len(self.tree))) & ~self.tree.under(np.array([self.number(name)]))
+        return np.asarray(~outside.any(axis=1))[numbers]
 
     def numbers(self, names: Any) -> Indices:
         """Of many names that are all there.

@@ -249,7 +249,8 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         model = self._model_or_error()
         if isinstance(model, SummedRegression):
             raise ValueError("rows that came in chunks are not kept: tune on a sample of them, and give what it found")
-        name = criterion or self._settings.tune or ("cv" if isinstance(model, SoftmaxClasses) else "loo")
+        own = None if self._settings.tune == "none" else self._settings.tune
+        name = criterion or own or ("cv" if isinstance(model, SoftmaxClasses) else "loo")
         check_choice("criterion", name, ("cv",) if isinstance(model, SoftmaxClasses) else get_args(CriterionName))
         if len(np.unique(model.labels)) < 2 or len(model.labels) < 4:
             return self
@@ -489,7 +490,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         )
         self._name_classes(known)
         self.__dict__.pop("tuned_", None)
-        if self._settings.tune:
+        if self._settings.tune not in (None, "none"):
             return self.tune()
         if self._chooser is not None:
             self._warn(self.choice_.at_bounds)

@@ -147,17 +147,22 @@ class OnlineLearner(Drafted):
         explore: float = 0.0,
         pending: Indices | None = None,
         among: Indices | None = None,
+        wanted: str | None = None,
     ) -> list[Pick]:
         """The unlabelled items to ask about next; `pending` ones were asked before and are not answered yet.
 
         Returns at most `count` picks, best first; the same state and seed give the same picks. `explore` is the share
         of picks that are drawn at random, and `among` restricts the choice to these items. Until two classes have
-        labels, items are chosen to stand for the pool (herding).
+        labels, items are chosen to stand for the pool (herding). The strategy "likely" asks for items of the class
+        `wanted`, or of those below it in the tree, the most probable first.
         """
-        Ask(strategy, count, seed, explore)  # checks the arguments, also while there are no items
+        classes = () if wanted is None else tuple(self.nodes.below(wanted).tolist())
+        Ask(strategy, count, seed, explore, classes)  # checks the arguments, also while there are no items
         if self._in_use is None:
             return []
-        return ask(self._model, count, strategy, seed=seed, explore=explore, pending=pending, among=among)
+        return ask(
+            self._model, count, strategy, seed=seed, explore=explore, pending=pending, among=among, wanted=classes
+        )
 
     def moments(self, x: Table) -> tuple[Floats, Floats]:
         """Posterior means (rows x M) and variances (rows) of rows that need not be items."""

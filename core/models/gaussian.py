@@ -20,7 +20,7 @@ from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosteri
 from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
-from core.settings import Settings
+from core.settings import Settings, TuneRule
 from core.tuning import asked_sharpness, mean_gap, tune
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
@@ -237,10 +237,23 @@ class GaussianPool(Drafted):
 
     @all_or_nothing
     def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
-        """Find hyperparameters by the criterion of the settings, and use them; what ended at a bound."""
+        """Find hyperparameters by the criterion of the settings, and use them; what ended at a bound.
+
+        With tune="none" they stay as they are, and only the sharpness of probabilities is found.
+        """
+        at_bounds = () if settings.tune == "none" else self._search(settings.tune, settings, on_step)
+        free = np.flatnonzero(self.labels < 0)
+        some = self.parts.take(free[:GAP_ITEMS])
+        gap = mean_gap(some.mean) if len(free) else 1.0
+        deviation = float(np.sqrt(some.variance + self.noise).mean()) if len(free) else 1.0
+        self.model.sharpness = asked_sharpness(self.model, gap, deviation)
+        return at_bounds
+
+    def _search(self, rule: TuneRule, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+        """Use the kernel and noise that are best by the criterion."""
         found = tune(
             self.model,
-            "loo" if settings.tune is None or settings.tune == "cv" else settings.tune,
+            "loo" if rule is None or rule == "cv" else rule,
             settings=untuned(settings, self.operator),
             weights=settings.tune_weights,
             simplex=self._simplex,
@@ -250,11 +263,6 @@ class GaussianPool(Drafted):
         )
         self._simplex = found.simplex
         self.reset(found.kernel, found.noise)
-        free = np.flatnonzero(self.labels < 0)
-        some = self.parts.take(free[:GAP_ITEMS])
-        gap = mean_gap(some.mean) if len(free) else 1.0
-        deviation = float(np.sqrt(some.variance + self.noise).mean()) if len(free) else 1.0
-        self.model.sharpness = asked_sharpness(self.model, gap, deviation)
         return found.at_bounds
 
     @all_or_nothing

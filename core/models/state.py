@@ -1,15 +1,15 @@
 """What a strategy may look at."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import ndtr, xlogy
 
 from core._jit import scores
 from core._parallel import over_slices
-from core._types import Floats, Indices
-from core.probabilities import probit
+from core._types import Floats, Indices, no_rows
+from core.probabilities import log_odds, probit
 
 Columns = Callable[[Indices, Indices], Floats]
 """Rows and columns of a symmetric matrix over the pool that is never stored: (rows, columns) -> rows x columns."""
@@ -30,6 +30,7 @@ class PoolState:
     kernel: Columns  # prior covariance of pool items
     reference: Indices
     labelled: Indices  # pool items that have a label
+    wanted: Indices = field(default_factory=no_rows, kw_only=True)  # class numbers of those that are to be found
 
     def __len__(self) -> int:
         return len(self.variance)
@@ -52,6 +53,11 @@ class PoolState:
     def probabilities(self) -> Floats:
         """Of the classes, m x M."""
         return probit(self.mean, self.spread**2)
+
+    @property
+    def odds(self) -> Floats:
+        """The log of the odds that an item is a wanted one, m."""
+        return log_odds(self.mean, self.wanted)
 
     @property
     def information(self) -> Floats:

@@ -27,12 +27,13 @@ def ask(
     explore: float = 0.0,
     pending: Indices | None = None,
     among: Indices | None = None,
+    wanted: tuple[int, ...] = (),
 ) -> list[Pick]:
-    """Choose `count` items, as `OnlineLearner.query` documents.
+    """Choose `count` items, as `OnlineLearner.query` documents; `wanted` are numbers of classes.
 
-    Until two classes have labels, every strategy but random is replaced by herding.
+    Until two classes have labels, or a wanted one where that is what counts, all but random are replaced by herding.
     """
-    asked = Ask(strategy, count, seed, explore)
+    asked = Ask(strategy, count, seed, explore, wanted)
     waiting = np.setdiff1d(_numbers("pending", pending, len(model)), model.labelled_items)
     free = np.ones(len(model), dtype=bool)
     if among is not None:
@@ -42,11 +43,13 @@ def ask(
     free[waiting] = False
     if not free.any():
         return []
-    if len(np.unique(model.numbers)) < 2 and strategy != "random":
+    known_one = STRATEGIES[strategy].wanted and np.isin(model.numbers, wanted).any()
+    if len(np.unique(model.numbers)) < 2 and strategy != "random" and not known_one:
         asked = replace(asked, strategy="herding")
     if model.over_parts is not None:
         return _ask_parts(model.over_parts, asked, free, waiting)
     state = model.state(np.flatnonzero(free), reference_of(len(model)))
+    state = replace(state, wanted=np.array(wanted, dtype=np.int64))
     return pick(state, asked.strategy, count, seed=seed, explore=explore, pending=waiting)
 
 
@@ -65,7 +68,15 @@ def _ask_parts(model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: In
     needed = known if strategy.covered else waiting
     subset = _Subset(model, np.unique(np.concatenate([found.rows, reference, needed])))
     state = PoolState(
-        found.mean, found.variance, model.noise, found.rows, subset.covariance, subset.kernel, reference, known
+        found.mean,
+        found.variance,
+        model.noise,
+        found.rows,
+        subset.covariance,
+        subset.kernel,
+        reference,
+        known,
+        wanted=np.array(ask.wanted, dtype=np.int64),
     )
     return choose(state, found.scores, ask, waiting)
 

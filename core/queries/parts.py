@@ -80,7 +80,17 @@ class FirstLook:
     def _state(self, items: Indices, part: Part) -> PartState:
         nothing = items[:0]
         return PartState(
-            part.mean, part.variance, self.noise, items, _far, _far, nothing, nothing, part.rows, self.near
+            part.mean,
+            part.variance,
+            self.noise,
+            items,
+            _far,
+            _far,
+            nothing,
+            nothing,
+            part.rows,
+            self.near,
+            wanted=np.array(self.ask.wanted, dtype=np.int64),
         )
 
 

@@ -39,6 +39,7 @@ class Ask:
     count: int = 1
     seed: int = 0
     explore: float = 0.0
+    wanted: tuple[int, ...] = ()  # class numbers of what is to be found
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -46,6 +47,8 @@ class Ask:
         check_whole("count", self.count)
         check_whole("seed", self.seed)
         check_share("explore", self.explore)
+        if STRATEGIES[self.strategy].wanted and not self.wanted:
+            raise ValueError(f"strategy {self.strategy!r} needs to know which class is wanted")
 
     @property
     def n_candidates(self) -> int:
@@ -98,7 +101,8 @@ def pick(
     changes variances only, and n questions at once do not ask the same thing. Each pick looks again at the best
     candidates of the first look, not at the pool.
     """
-    ask, waiting = Ask(strategy, count, seed, explore), np.asarray(pending if pending is not None else [], np.int64)
+    ask = Ask(strategy, count, seed, explore, tuple(state.wanted.tolist()))
+    waiting = np.asarray(pending if pending is not None else [], np.int64)
     state = replace(state, labelled=np.concatenate([state.labelled, waiting]))
     found = first_look(state, ask)
     order = np.argsort(state.rows, kind="stable")
@@ -111,7 +115,8 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
     rng, score = np.random.default_rng(ask.seed), STRATEGIES[ask.strategy]
     best = _lowest(state.rows, scores, ask)
     batch = _Batch(state.take(best), drawn(ask.seed, TIES, state.rows[best]))
-    batch.condition(waiting)
+    take = batch.close if score.alone else batch.condition
+    take(waiting)
     explored = _explored(state.rows, ask) if ask.explore > 0.0 else best
     free = np.ones(len(state), dtype=bool)
     picks: list[Pick] = []
@@ -127,7 +132,7 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
         row = int(state.rows[place])
         picks.append(Pick(row, value, ask.strategy, explores))
         if len(picks) < ask.count:
-            batch.condition(np.array([row]))
+            take(np.array([row]))
     return picks
 
 
@@ -182,8 +187,8 @@ class _Batch:
         """Take items as answered with their means: variances fall, means stay."""
         if not len(rows):
             return
+        self.close(rows)
         state, m, n, k = self._state, len(self._state), len(self._asked), len(rows)
-        self._free &= ~np.isin(state.rows, rows)
         covariance = state.covariance(np.concatenate([state.rows, self._asked, rows]), rows)
         candidates, asked, own = np.split(covariance, [m, m + n])
         half = solve_triangular(self._factor, asked, lower=True) if n else asked
@@ -193,6 +198,10 @@ class _Batch:
         self._halves = np.vstack([self._halves, new])
         self._asked = np.append(self._asked, rows)
         self._state = state.asked(rows, np.maximum(state.variance - (new**2).sum(axis=0), 0.0))
+
+    def close(self, rows: Indices) -> None:
+        """Do not ask about items again, which tell nothing of the others."""
+        self._free &= ~np.isin(self._state.rows, rows)
 
     def best(self, score: Strategy, seed: int) -> tuple[int, float]:
         """Place and score of the best candidate that is still a question; there are more than are asked for."""

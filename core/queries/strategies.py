@@ -18,11 +18,13 @@ from core.queries.draws import RANDOM, drawn
 
 @dataclass(frozen=True)
 class Strategy:
-    """A score, and what it needs of the reference, the sample that stands for the whole pool."""
+    """A score, and what it needs; the reference is a sample that stands for the whole pool."""
 
     score: Callable[[PoolState, int], Floats]  # of a state and a seed
     reference: Literal["covariance", "kernel"] | None = None  # state.to_reference, or state.likeness
     covered: bool = False  # state.covered: what is labelled or asked about, seen from the reference
+    wanted: bool = False  # state.wanted: there is a class to be found
+    alone: bool = False  # items do not stand for each other: a batch has the best ones, be they alike or not
 
     def __call__(self, state: PoolState, seed: int) -> Floats:
         """Scores of the items of a state."""
@@ -83,6 +85,11 @@ def herding(state: PoolState, _: int) -> Floats:
     return np.asarray(-gain.sum(axis=1))
 
 
+def likely(state: PoolState, _: int) -> Floats:
+    """Most probably of the wanted class, to find all of it."""
+    return -state.odds
+
+
 STRATEGIES: dict[str, Strategy] = {
     "random": Strategy(random),
     "mean": Strategy(mean),
@@ -94,4 +101,5 @@ STRATEGIES: dict[str, Strategy] = {
     "emoc": Strategy(emoc, reference="covariance"),
     "density": Strategy(density, reference="kernel"),
     "herding": Strategy(herding, reference="kernel", covered=True),
+    "likely": Strategy(likely, wanted=True, alone=True),
 }

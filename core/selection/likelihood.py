@@ -114,7 +114,8 @@ def _means_cost(operator: Operator, n_labels: int, n_items: int, n_classes: int)
 
 
 def _criterion(settings: Settings) -> CriterionName:
-    return "loo" if settings.tune is None or settings.tune == "cv" else settings.tune
+    rule = None if settings.tune == "none" else settings.tune
+    return "loo" if rule is None or rule == "cv" else rule
 
 
 def _regression_losses(model: LabelRegression) -> Floats:

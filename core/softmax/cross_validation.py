@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from core._types import Floats, Indices
@@ -40,7 +39,7 @@ class CrossValidation:
         counts: Floats | None = None,
         folds: int = FOLDS,
         seed: int = 0,
-        matrix: NDArray[Any] | None = None,
+        matrix: Floats | None = None,
     ) -> None:
         certain = np.flatnonzero(labels < prior.tree.n_classes)
         self._operator = operator if len(certain) == len(labels) else operator.only(certain)

@@ -38,8 +38,7 @@ def find_variances(
     matrix = few.cross(few.training_rows(np.arange(len(rows))))
     unit = float(np.diag(matrix).mean()) or 1.0
     weights = None if counts is None else counts[rows]
-    single = (matrix / unit).astype(np.float32)
-    criterion = CrossValidation(few, labels[rows], prior, counts=weights, matrix=single)
+    criterion = CrossValidation(few, labels[rows], prior, counts=weights, matrix=matrix / unit)
     now = replace(prior, variances=prior.variances * unit)
     share = MILD / float(now.variances.mean())
     mild = replace(now, variances=np.full_like(now.variances, MILD), intercept=now.intercept * share)

@@ -44,6 +44,7 @@ OPERATIONS = {
     "predict_rows": "POST P/predict",
     "predict_row": "POST P/predict-one",
     "get_insights": "GET P/insights",
+    "get_search": "GET P/search",
     "get_map": "GET P/map",
     "list_ranked": "GET P/ranked",
     "list_events": "GET P/events",

@@ -46,7 +46,7 @@ def test_numbers_beyond_single_precision_stay():
 
 @pytest.mark.parametrize("limit", [0, 1, 8, 13, 100])
 def test_columns_are_the_same_whether_they_are_kept_or_not(limit):
-    rows = PoolVectors(NUMBERS, limit)
+    rows = PoolVectors(NUMBERS, 8 * M * limit)
     for n in (5, 20, 12):  # some come, and some are not asked for any more
         check(rows.bells(SCALES, X[:n], V[:n]), BELLS[:, :n] @ V[:n])
     assert len(rows._columns._place) == min(limit, 20)
@@ -54,8 +54,14 @@ def test_columns_are_the_same_whether_they_are_kept_or_not(limit):
     check(rows.bells(SCALES, twice, np.concatenate([V, V])), 2 * BELLS @ V)
 
 
+@pytest.mark.parametrize(("n", "columns"), [(0, 3), (0, 0), (5, 0)])
+def test_without_labels_or_classes_there_is_nothing_to_add_up(n, columns):
+    for rows in (PoolVectors(NUMBERS), PoolVectors(NUMBERS, 800 * M)):
+        assert np.array_equal(rows.bells(SCALES, X[:n], np.ones((n, columns))), np.zeros((M, columns)))
+
+
 def test_what_is_kept_is_not_computed_again(monkeypatch):
-    rows = PoolVectors(NUMBERS, 100)
+    rows = PoolVectors(NUMBERS, 800 * M)
     rows.bells(SCALES, X, V)
     monkeypatch.setattr(vectors, "_bells", None)
     check(rows.bells(SCALES, X[::-1], V), BELLS[:, ::-1] @ V)
@@ -64,19 +70,30 @@ def test_what_is_kept_is_not_computed_again(monkeypatch):
 
 
 def test_columns_follow_rows_that_come():
-    rows = PoolVectors(NUMBERS[:30], 100)
+    rows = PoolVectors(NUMBERS[:30], 800 * M)
     rows.bells(SCALES, X, V)
     more = rows.concatenate([NUMBERS[30:35], NUMBERS[35:]])
     assert len(rows) == 30
     assert len(more._columns._place) == len(X)
     check(more.bells(SCALES, X, V), BELLS @ V)
     check(rows.bells(SCALES, X, V), BELLS[:30] @ V)
-    fresh = PoolVectors(NUMBERS[:30], 100).concatenate([NUMBERS[30:]])
+    fresh = PoolVectors(NUMBERS[:30], 800 * M).concatenate([NUMBERS[30:]])
     check(fresh.bells(SCALES, X, V), BELLS @ V)
 
 
+def test_more_rows_leave_room_for_fewer_columns():
+    rows = PoolVectors(NUMBERS[:20], 8 * 20 * 20)
+    rows.bells(SCALES, X, V)
+    assert len(rows._columns._place) == 20
+    more = rows.concatenate([NUMBERS[20:40]])
+    assert len(more._columns._place) == more.max_columns == 10
+    for _ in range(2):
+        check(more.bells(SCALES, X, V), BELLS[:40] @ V)
+    assert len(more._columns._place) == 10
+
+
 def test_rows_that_are_sent_leave_their_columns_behind():
-    rows = PoolVectors(NUMBERS, 100)
+    rows = PoolVectors(NUMBERS, 800 * M)
     rows.bells(SCALES, X, V)
     there = pickle.loads(pickle.dumps(rows))
     assert there._columns is None
@@ -86,7 +103,7 @@ def test_rows_that_are_sent_leave_their_columns_behind():
 
 
 def test_any_thread_may_ask():
-    rows = PoolVectors(NUMBERS, 15)
+    rows = PoolVectors(NUMBERS, 120 * M)
     orders = [np.random.default_rng(seed).permutation(20) for seed in range(40)]
     with ThreadPoolExecutor(4) as executor:
         found = list(executor.map(lambda order: rows.bells(SCALES, X[order], V[order]), orders))

@@ -15,6 +15,7 @@ from app.services.project.ledger import Kind
 from app.services.reports import insights, report
 from app.services.reports.card import card
 from app.services.reports.rankings import Ranking, rank_items
+from app.services.reports.search import TakeSearch, describe_search
 from app.services.runtime.writer import LATER
 
 routes = router("insights")
@@ -26,6 +27,13 @@ Filter = Annotated[str | None, Query(max_length=500)]
 async def get_insights(at: Reader) -> Any:
     """Learning curve, class counts, uncertainty of the pool, and whether to go on."""
     return await at.as_json(schemas.Insights, insights.insights, at.service.database, at.project.id, at.project.view)
+
+
+@routes.get("/projects/{project}/search", response_model=schemas.SearchProgress)
+async def get_search(at: Reader) -> Any:
+    """What was found of the wanted class, what is left, and whether it is safe to stop; only with goal find."""
+    progress = await at.do(TakeSearch(at.project), LATER)
+    return await at.as_json(schemas.SearchProgress, describe_search, progress)
 
 
 @routes.get("/projects/{project}/map", responses={200: {"model": schemas.PoolMapAnswer}})

@@ -33,7 +33,7 @@ from app.services.runtime.ids import new_id
 
 routes = router("items")
 
-Format = Literal["auto", "zip", "npz", "jsonl", "csv", "svmlight"]
+Format = Literal["auto", "zip", "npz", "jsonl", "csv", "svmlight", "ris"]
 FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
@@ -83,8 +83,8 @@ async def import_items(
 ) -> Any:
     """Upload a file as the body; it is read in the background.
 
-    Where the project has an encoder, it may be a zip of pictures or .txt files, and csv or jsonl of texts or tables;
-    what was found, and what could not be read, is in the result of the job.
+    Where the project has an encoder, it may be a zip of pictures or .txt files, csv or jsonl of texts or tables, or RIS
+    of references; what was found, and what could not be read, is in the result of the job.
     """
     job_id = new_id()
     path = at.service.uploads / f"{job_id}.upload"

@@ -22,7 +22,11 @@ routes = router("labels")
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, description="a repeat with the same key changes nothing")
 ]
-MEDIA = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+MEDIA = {
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8",
+    "ris": "application/x-research-info-systems",
+}
 EXPORTED: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/x-ndjson": {}, "text/csv": {}}, "description": "One line for each item"}
 }
@@ -58,11 +62,15 @@ async def label_items(
 @routes.get("/projects/{project}/labels", responses=EXPORTED)
 async def export_labels(
     at: Reader,
-    format: Annotated[Literal["jsonl", "csv"], Query()] = "jsonl",  # noqa: A002
+    format: Annotated[  # noqa: A002
+        Literal["jsonl", "csv", "ris"], Query(description="ris: references with the label as a note; not with history")
+    ] = "jsonl",
     history: Annotated[bool, Query(description="every event, instead of the labels as they are now")] = False,
     data: Annotated[bool, Query(description="with the data of the items; not with history")] = False,
 ) -> StreamingResponse:
     """All labels, as a stream."""
+    if history and format == "ris":
+        raise Invalid("history has no RIS form: ask for jsonl or csv")
     if history and data:
         raise Invalid("history and data cannot be combined: ask for one of them")
     lines = await at.in_thread(export, at.service.database, at.project.id, format, history=history, data=data)

@@ -32,6 +32,7 @@ from app.api.schemas.insights import (
     PoolMapAnswer,
     RankedItem,
     RankedItems,
+    SearchProgress,
     Why,
 )
 from app.api.schemas.items import (
@@ -174,6 +175,7 @@ __all__ = [
     "RankedItems",
     "Retracted",
     "Scalar",
+    "SearchProgress",
     "SetUp",
     "SetUpAnswer",
     "SparseFeatures",

@@ -181,3 +181,45 @@ class Why(BaseModel):
     constant: float | None
     rest: float | None = Field(description="of all columns that are not shown")
     parts: list[Part] = Field(description="the heaviest first; empty where the kernel is no sum over columns")
+
+
+class FoundPoint(BaseModel):
+    """How many wanted items had been found after so many labels."""
+
+    labels: int
+    found: int
+
+
+class StopRule(BaseModel):
+    """When it is safe to stop, as the project's settings say."""
+
+    target: float
+    risk: float
+    patience: int
+
+
+class SearchProgress(BaseModel):
+    """How far the search for all items of a class has come."""
+
+    wanted: str
+    found: int = Field(description="wanted items with a label")
+    labelled: int
+    left: int = Field(description="items without a label")
+    drawn: int = Field(description="items of the random sample that count")
+    idle: int = Field(description="labels since the last wanted item")
+    expected_left: float | None = Field(
+        description="wanted items among those without a label, as the model thinks; null before it can tell. It "
+        "guarantees nothing"
+    )
+    lowest_recall: float = Field(
+        description="at least this share of all wanted items has been found, wrong with the risk of the settings at "
+        "most, however often one looks"
+    )
+    draws_needed: int | None = Field(
+        description="so many more items drawn at random, none of them wanted, are enough; null if it is safe to stop"
+    )
+    sampling: bool = Field(description="whether items are drawn at random now")
+    stop: bool = Field(description="whether enough has been found")
+    sentence: str = Field(description="the same in words")
+    curve: list[FoundPoint]
+    rule: StopRule

@@ -15,11 +15,12 @@ from app.encoders.guess import Guess
 from app.services.budgets import Budgets
 from app.services.imports.feature_files import check_text
 from app.services.imports.zips import open_zip
+from app.services.items import ris
 from app.services.plain import check_plain
 from app.services.problems import Invalid
 from app.services.runtime.checks import Check, go_on
 
-Form = Literal["zip", "npz", "jsonl", "csv", "svmlight"]
+Form = Literal["zip", "npz", "jsonl", "csv", "svmlight", "ris"]
 PORTION = 500  # items
 GUESSED_FROM = 1000  # rows, or
 GUESSED_BYTES = 2**20  # of a file: nobody can cancel a guess
@@ -86,6 +87,8 @@ def form_of(path: Path, budgets: Budgets | None = None, check: Check = go_on) ->
             check()
     if first.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
         return "jsonl"
+    if ris.begins(first):
+        return "ris"
     return "svmlight" if _SVMLIGHT.fullmatch(first) else "csv"
 
 

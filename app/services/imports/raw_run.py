@@ -66,7 +66,7 @@ class RawImport:
         limits = self._project.budgets, self._progress.check
         if form == "zip":
             return Archive(path, folder, kind, *limits)
-        if form in ("csv", "jsonl"):
+        if form == "ris" or form in ("csv", "jsonl"):
             return Lines(path, form, kind, texts, *limits)
         if form == "npz" and holds_sets(path, *limits):
             return Sets(path, kind, *limits)
@@ -100,7 +100,7 @@ class RawImport:
         self._progress.check()
         # A histogram kernel reads vectors with their signs apart.
         split = kind == "vectors" and self._project.settings.kernel == "hik" and not self._project.settings.complement
-        options = ({"form": "split"} if split else {}) | self._model(kind) | self._project.settings.encoder_options
+        options = ({"form": "split"} if split else {}) | self._model(kind) | self._project.settings.options_for(kind)
         state = process.fit(raws, options, lambda done: self._progress.report(done, len(raws), message))
         encoder = restore(state)
         description = encoder.describe() | {"model": encoder.model()}

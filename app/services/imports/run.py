@@ -49,6 +49,8 @@ def _read(running: Running, upload: Import, progress: Progress) -> dict[str, Any
         return raw.run(upload.path, form, upload.index_base)
     if form == "zip":
         raise Invalid("a zip of pictures or texts needs a project with an encoder: set encoder to auto")
+    if form == "ris":
+        raise Invalid("references need a project with an encoder: set encoder to text")
     return _add_features(running, upload, form, progress)
 
 

@@ -27,6 +27,7 @@ from app.services.imports.raw_items import (
     size_of,
     split,
 )
+from app.services.items import ris
 from app.services.problems import Invalid
 from app.services.runtime.checks import Check, go_on
 
@@ -36,7 +37,7 @@ MAX_LABEL_CHARACTERS = 1000  # characters that are kept, which are more than a c
 
 
 class Lines:
-    """A csv or jsonl file. `texts` are the columns that texts came in so far."""
+    """A csv, jsonl or RIS file. `texts` are the columns that texts came in so far."""
 
     def __init__(
         self,
@@ -90,8 +91,7 @@ class Lines:
 
     def _sized_entries(self) -> Iterator[tuple[Entry, int]]:
         """Each line, and how long it is."""
-        read = _csv_entries if self._form == "csv" else _json_entries
-        return read(self._path, self._budgets, self._check)
+        return READERS[self._form](self._path, self._budgets, self._check)
 
     def _label(self, entry: Mapping[str, Any]) -> str | None:
         return cell_of(entry.get(self.guess.label)) or None if self.guess.label else None
@@ -177,3 +177,31 @@ def _json_entries(path: Path, budgets: Budgets, check: Check) -> Iterator[tuple[
                 yield entry, len(line)
             else:
                 yield Broken(f"line {lines.number}", "not a JSON object"), len(line)
+
+
+def _ris_entries(path: Path, budgets: Budgets, check: Check) -> Iterator[tuple[Entry, int]]:
+    with path.open(encoding="utf-8-sig") as file:
+        lines, before, record = BoundedLines(file, budgets.line, check), 0, list[str]()
+        try:
+            for line in lines:
+                if line.strip():
+                    record.append(line.rstrip("\r\n"))
+                if ris.ends(line):
+                    size, before = lines.size - before, lines.size
+                    lines.end_row()
+                    yield _reference(record, lines.number), size
+                    record = []
+        except UnicodeDecodeError as error:
+            raise Invalid("the RIS file is not UTF-8 text: save it again as UTF-8") from error
+        if record:
+            yield Broken(f"line {lines.number}", "the last reference has no end (ER)"), lines.size - before
+
+
+def _reference(record: list[str], number: int) -> Entry:
+    try:
+        return ris.entry_of(record)
+    except ValueError as error:
+        return Broken(f"line {number}", str(error))
+
+
+READERS = {"csv": _csv_entries, "jsonl": _json_entries, "ris": _ris_entries}

@@ -191,6 +191,7 @@ def write_event(
     request: int | None = None,
 ) -> None:
     """Insert the event, and apply it to the project's memory."""
+    event = replace(event, actor=actor, created_at=now())
     values: dict[str, Any] = {
         "project_id": project.id,
         "item": event.item,
@@ -203,9 +204,9 @@ def write_event(
         "note": note,
         "undoes": event.undoes,
         "request_id": request,
-        "created_at": now(),
+        "created_at": event.created_at,
     }
-    project.apply(replace(event, sequence=events.add(connection, values), actor=actor))
+    project.apply(replace(event, sequence=events.add(connection, values)))
 
 
 def restoring_event(item: int, annotator: str, before: Standing | None, *, undoes: int) -> Event:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from app.db import items, leases
-from app.services.problems import NotFound
+from app.services.problems import Invalid, NotFound
+from app.services.project import search
 from app.services.project.leases import Lease
 from app.services.project.state import Project
 from app.services.runtime.clock import now
@@ -126,6 +127,8 @@ def own_lease(project: Project, annotator: str, lease_id: str) -> Lease:
 
 def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
     """Up to `count` items for this person; their leases are in memory when this returns."""
+    if ask.strategy == "likely" and project.wanted is None:
+        raise Invalid("strategy likely needs a project with the goal find, and the class that is wanted")
     time = now()
     free = free_items(project, annotator, ask)
     questions = []
@@ -216,7 +219,7 @@ def write_leases(connection: Connection, project: Project, questions: list[Quest
 
 
 def _lease(project: Project, annotator: str, pick: Pick, time: float) -> Lease:
-    drawn = pick.explored or pick.strategy == "random"
+    drawn = pick.explored or pick.strategy in ("random", "sample")
     return Lease(new_id(), pick.row, annotator, drawn, time + project.settings.lease_seconds)
 
 
@@ -225,6 +228,9 @@ def pick_items(project: Project, free: NDArray[np.bool_], ask: Ask, count: int) 
     picks = [Pick(item, 0.0, "overlap", explored=False) for item in _begun(project, free)][: max(count, 0)]
     free = free.copy()
     free[[pick.row for pick in picks]] = False
+    if count > len(picks) and ask.strategy is None and project.wanted is not None and search.is_sampling(project):
+        chosen = search.sample(project, np.flatnonzero(free), count - len(picks))
+        return picks + [Pick(int(item), 0.0, "sample", explored=False) for item in chosen]
     if count > len(picks):
         picks += _model_picks(project, free, ask, count - len(picks))
         free[[pick.row for pick in picks]] = False
@@ -249,15 +255,17 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
         return []
     known = free[: len(learner)]
     pending = np.array([item for item in project.leases.items() if item < len(learner)], dtype=np.int64)
-    settings = project.settings
+    settings, searches = project.settings, project.wanted is not None
+    explore = 0.0 if searches else settings.explore
     try:
         return learner.query(
             count,
-            ask.strategy or settings.strategy,
+            ask.strategy or ("likely" if searches else settings.strategy),
             seed=_seed(project, ask),
-            explore=settings.explore if ask.explore is None else ask.explore,
+            explore=explore if ask.explore is None else ask.explore,
             pending=pending,
             among=np.flatnonzero(known),
+            wanted=project.wanted,
         )
     except Exception:
         log.exception("no question could be found by the model of project %s", project.id)

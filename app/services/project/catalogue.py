@@ -13,6 +13,7 @@ from app.encoders import check_options
 from app.services.problems import Invalid, NotFound, PreconditionFailed
 from app.services.project.class_book import ClassBook
 from app.services.project.classes import check_likelihood, describe_classes
+from app.services.project.search import check_search
 from app.services.project.settings import ProjectSettings, learner_settings
 from app.services.project.state import Project, StoredEncoder
 from app.services.runtime.clock import now
@@ -34,6 +35,7 @@ def create(
     check_likelihood(settings, nodes)
     project_id = new_id()
     numbers = {one: number for number, one in enumerate(classes)}
+    _check_search(settings, ClassBook({number: one for one, number in numbers.items()}))
     with database.write() as connection:
         projects.add(connection, project_id, name, settings.model_dump(), now())
         for one, parent in classes.items():
@@ -81,6 +83,7 @@ class ChangeProject(Task):
             raise Invalid(f"settings: {where}") from error
         _check(settings, project.classes.active())
         check_likelihood(settings, project.classes.nodes())
+        _check_search(settings, project.classes)
         if settings.columns != project.settings.columns and project.keys:
             raise Invalid("columns cannot be changed once there are items: create another project")
         encoder = project.settings.encoder, project.settings.encoder_options
@@ -90,8 +93,8 @@ class ChangeProject(Task):
         name = self._name or project.name
         projects.change(connection, project.id, name=name, settings=settings.model_dump())
         before = project.model_settings()
-        rules = (settings.consensus, settings.class_weights)
-        self._all_labels = rules != (project.settings.consensus, project.settings.class_weights)
+        rules = [(one.consensus, one.class_weights, one.goal, one.wanted) for one in (settings, project.settings)]
+        self._all_labels = rules[0] != rules[1]
         project.name, project.settings, project.revision = name, settings, project.revision + 1
         self.model_changed = before != project.model_settings()
         project.count_free_items()
@@ -121,6 +124,13 @@ def _describe(row: Any, classes: Sequence[Any], encoder: Any) -> dict[str, Any]:
         "revision": row.revision,
         "created_at": row.created_at,
     }
+
+
+def _check_search(settings: ProjectSettings, classes: ClassBook) -> None:
+    try:
+        check_search(settings, classes)
+    except ValueError as error:
+        raise Invalid(f"settings: {error}") from error
 
 
 def _check(settings: ProjectSettings, classes: Collection[str]) -> None:

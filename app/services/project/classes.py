@@ -94,6 +94,8 @@ class MergeClass(Task):
         number, into = known(self.project, self.name), known(self.project, self.into)
         if number == into:
             raise Invalid("a class cannot be merged into itself")
+        if self.project.wanted == self.name:
+            raise Conflict("this is the class that is to be found: choose another one in the settings first")
         check_tree(self.project, lambda nodes: nodes.merged(self.name, self.into))
         projects.merge_class(connection, self.project.id, number, into)
         self.project.classes = self.project.classes.with_merged(number, into)

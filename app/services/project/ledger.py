@@ -24,6 +24,7 @@ class Event:
     drawn: bool = False  # at random
     undoes: int | None = None
     actor: str | None = None  # who wrote it, if that was somebody else
+    created_at: float = 0.0
 
     @classmethod
     def of(cls, row: Any) -> "Event":
@@ -38,6 +39,7 @@ class Event:
             bool(row.drawn),
             row.undoes,
             row.actor_id,
+            row.created_at,
         )
 
 
@@ -48,6 +50,14 @@ class Standing:
     kind: Kind  # label, skip or unsure
     class_number: int | None
     sequence: int
+
+
+@dataclass(frozen=True)
+class First:
+    """The first label of an item."""
+
+    drawn: bool  # at random
+    created_at: float
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,7 @@ class Ledger:
 
     sequence: int = 0
     standings: dict[int, dict[str, Standing]] = field(default_factory=dict)
+    firsts: dict[int, First] = field(default_factory=dict)  # of each item that ever had a label, in their order
     held_out: dict[int, tuple[int, int]] = field(default_factory=dict)  # of items drawn at random: prediction, label
     _answered: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     _done: dict[str, list[Undoable]] = field(
@@ -91,6 +102,7 @@ class Ledger:
         if undone is not None and undone.before is not None:
             answers[event.annotator] = undone.before  # in its old place among the votes
         elif event.kind in LABELS:
+            self.firsts.setdefault(event.item, First(event.drawn, event.created_at))
             answers[event.annotator] = Standing("label", event.class_number, event.sequence)
             if event.drawn and event.predicted is not None and event.class_number is not None:
                 self.held_out.setdefault(event.item, (event.predicted, event.class_number))

@@ -17,6 +17,13 @@ ClassWeight = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
 NAMED = 20  # classes that an error lists, at most
 
 
+SEARCH: dict[str, Any] = {"noise": 100.0, "bias": 0.01, "tune": "none"}
+"""What suits a search in channels with k(x, x) = 1: very smooth, as few labels are wanted ones, and not tuned, as the
+squared error of leave-one-out predictions says little about their order. `noise` is that of a channel."""
+SEARCH_ENCODERS: dict[str, dict[str, Any]] = {"text": {"characters": 0}}
+"""Options of encoders that suit a search, unless the owner of the project says something else."""
+
+
 class Known(BaseModel):
     """Nothing that is not known: one error however many strange names there are, which are not repeated."""
 
@@ -119,11 +126,14 @@ class ModelSettings(Known):
     gamma: Positive | Literal["scale"] = Field(
         "scale", title="RBF gamma", description="gamma of the RBF kernel: a number, or scale as in scikit-learn"
     )
-    tune: Literal["loo", "evidence"] = Field(
+    tune: Literal["loo", "evidence", "none"] = Field(
         "loo",
         title="Tune by",
-        description="how hyperparameters are chosen; with softmax always by cross-validation",
-        json_schema_extra=_names({"loo": "Leave-one-out error", "evidence": "Marginal likelihood"}),
+        description="how hyperparameters are chosen; none keeps them as they are set. With softmax always by "
+        "cross-validation",
+        json_schema_extra=_names(
+            {"loo": "Leave-one-out error", "evidence": "Marginal likelihood", "none": "Keep them as they are"}
+        ),
     )
 
 
@@ -141,6 +151,40 @@ class ProjectSettings(ModelSettings):
     )
     columns: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
         None, title="Feature columns", description="by default as many as the first items have"
+    )
+    goal: Literal["tell apart", "find"] = Field(
+        "tell apart",
+        title="Goal",
+        description="what is to be done: tell all classes apart, or find all items of one class, as in a review of "
+        "literature; then the most probable items are asked about first, whatever the strategy",
+        json_schema_extra=_names({"tell apart": "Tell the classes apart", "find": "Find all items of one class"}),
+    )
+    wanted: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, title="Wanted class", description="the class whose items are to be found; only with goal find"
+    )
+    target_recall: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.95, title="Share to be found", description="the share of the wanted items that is enough; only with goal find"
+    )
+    risk: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.05,
+        title="Risk",
+        description="the probability, at most, that the page says stop although less has been found; only with goal "
+        "find",
+    )
+    patience: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        50,
+        title="Labels until a sample",
+        description="when so many labels in a row find nothing, items are drawn at random, until one is wanted: only "
+        "such a sample shows that it is safe to stop; only with goal find",
+    )
+    search: Literal["auto", "likely", "random"] = Field(
+        "auto",
+        title="Search by",
+        description="auto: the most probable items first, then a random sample; or always one of the two; only with "
+        "goal find",
+        json_schema_extra=_names(
+            {"auto": "Automatic", "likely": "Most probable first", "random": "Random sample, to see what is left"}
+        ),
     )
     strategy: Strategy = Field(
         "unc",
@@ -189,6 +233,10 @@ class ProjectSettings(ModelSettings):
         json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
 
+    def options_for(self, kind: str) -> dict[str, Any]:
+        """The options that an encoder of this kind is fitted with."""
+        return (SEARCH_ENCODERS.get(kind, {}) if self.goal == "find" else {}) | self.encoder_options
+
     @property
     def leaves_kernel_open(self) -> bool:
         """Whether the encoder decides on the kernel, and may take several."""
@@ -217,7 +265,8 @@ class ProjectSettings(ModelSettings):
     def with_class(self, old: str, new: str | None) -> "ProjectSettings":
         """The same where a class has another name, or is gone."""
         weights = {new if name == old else name: weight for name, weight in self.class_weights.items()}
-        return self.model_copy(update={"class_weights": {n: weight for n, weight in weights.items() if n is not None}})
+        known = {name: weight for name, weight in weights.items() if name is not None}
+        return self.model_copy(update={"class_weights": known, "wanted": new if self.wanted == old else self.wanted})
 
     def model_parts(
         self, kind: str | None = None, channels: Sequence[int] = (), suited: Mapping[str, Any] | None = None
@@ -237,6 +286,13 @@ class ProjectSettings(ModelSettings):
             defaults["kernel"] = "hik"  # of all columns, as the owner describes it
         unset = [name for name in defaults if model[name] is None or (name == "levels" and self.levels == "auto")]
         model |= {name: defaults[name] for name in unset}
+        if self.goal == "find" and self.likelihood == "auto":
+            model["likelihood"] = "gaussian"
+        if self.goal == "find" and not isinstance(model["kernel"], str) and model["likelihood"] == "gaussian":
+            own = self.model_dump(include=set(SEARCH), exclude_defaults=True)
+            squared = {"transform": "power", "eta": 2.0}
+            kernel = [one | (squared if one.get("kernel", "hik") == "hik" else {}) for one in model["kernel"]]
+            model |= {"kernel": kernel} | SEARCH | {"noise": SEARCH["noise"] * len(kernel)} | own
         return model | ({"channels": list(channels)} if channels and isinstance(model["kernel"], str) else {})
 
 

@@ -26,6 +26,7 @@ from app.services.runtime.mapped_files import LargeArrays
 from core import OnlineLearner
 from core._types import Table
 from core.histograms import Engine
+from core.insight.finding import weight_of_wanted
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +108,8 @@ class Project:
         self.numbers: dict[str, int] = {}
         self.batches: list[int] = []
         self.checksums = array("Q")  # of each item and all before it
+        self.grown_at = 0.0  # when the last items came
+        self.weight = 1.0  # of labels of the class that is to be found, if there is one
         self.turn_answers: dict[int, Any] = {}  # by request, for repeats within a turn
         self._residual = 0.0  # of the model's equations, when it was last looked at
         self._changed: dict[int, bool] = {}  # items with answers that the model does not know; whether drawn at random
@@ -121,14 +124,16 @@ class Project:
         """Read everything again as this connection sees it; what was there stays if that fails."""
         self._load_settings(connection)
         keys, batches, checksums, ledger = list[str](), list[int](), array("Q"), Ledger()
+        grown_at = 0.0
         for row in items.stream_keys(connection, self.id):
+            grown_at = max(grown_at, row.created_at)
             keys.append(row.key)
             batches.append(row.batch)
             checksums.append(_checksum(checksums, row.key, row.batch, row.created_at))
         for row in events.stream(connection, self.id):
             ledger.apply(Event.of(row))
         held = LeaseBook.of(leases.every(connection, self.id))
-        self.keys, self.batches, self.checksums = keys, batches, checksums
+        self.keys, self.batches, self.checksums, self.grown_at = keys, batches, checksums, grown_at
         self.numbers = {key: number for number, key in enumerate(keys)}
         self.ledger, self.leases = ledger, held
         self.count_free_items()
@@ -188,6 +193,7 @@ class Project:
     def add_key(self, key: str, batch: int, created_at: float) -> int:
         """The number of a new item."""
         number = len(self.keys)
+        self.grown_at = max(self.grown_at, created_at)
         self.checksums.append(_checksum(self.checksums, key, batch, created_at))
         self.keys.append(key)
         self.batches.append(batch)
@@ -266,21 +272,46 @@ class Project:
         pairs = self.ledger.held_out.items()
         return {item: int(self.classes.covers(label, predicted)) for item, (predicted, label) in pairs}
 
+    def agreed_class(self, item: int) -> int | None:
+        """The class of an item, by people's votes."""
+        agreed = consensus(self.votes(item), self.settings.consensus)
+        return None if agreed is None else agreed[0]
+
+    @property
+    def wanted(self) -> str | None:
+        """The class that is to be found, if there is one."""
+        return self.settings.wanted if self.settings.goal == "find" else None
+
+    def is_wanted(self, number: int) -> bool:
+        """Whether a class is the one that is to be found, or a kind of it."""
+        wanted = None if self.wanted is None else self.classes.number(self.wanted)
+        return wanted is not None and self.classes.covers(wanted, number)
+
     def agreed_label(self, item: int) -> tuple[str, float] | None:
         """The label that the model should have of an item, by people's votes: class and noise factor.
 
-        A label that counts as w labels has a w-th of the noise.
+        A label that counts as w labels has a w-th of the noise; those of a class that is to be found count more.
         """
         agreed = consensus(self.votes(item), self.settings.consensus)
         if agreed is None:
             return None
         name = self.classes.name(agreed[0])
-        return name, agreed[1] / self.settings.class_weights.get(name, 1.0)
+        weight = self.weight if self.is_wanted(agreed[0]) else 1.0
+        return name, agreed[1] / self.settings.class_weights.get(name, 1.0) / weight
 
     def agreed_labels(self) -> Labels:
         """The labels that the model should have, by item."""
+        self.weight = self._weight()
         labels = {item: self.agreed_label(item) for item in self.ledger.standings}
         return {item: label for item, label in labels.items() if label is not None}
+
+    def _weight(self) -> float:
+        """The weight that labels of the class that is to be found should have now."""
+        if self.wanted is None:
+            return 1.0
+        numbers = [number for item in self.ledger.standings if (number := self.agreed_class(item)) is not None]
+        found = sum(map(self.is_wanted, numbers))
+        return weight_of_wanted(found, len(numbers) - found)
 
     def learn_answers(self) -> None:
         """Bring the model up to date with the answers of a turn."""
@@ -290,6 +321,16 @@ class Project:
             changes = {item: self.agreed_label(item) for item in self._changed}
             drawn = {item for item, drawn in self._changed.items() if drawn}
             self.with_model(lambda learner: apply_changes(learner, changes, drawn))
+            if self._weighs_otherwise():
+                self.learn_all()
+
+    def _weighs_otherwise(self) -> bool:
+        """Whether so many labels have come that those of the class to be found have another weight."""
+        if self.wanted is None or self.learner is None or self.wanted not in self.learner.nodes.given:
+            return False
+        numbers = self.learner.labels
+        found = int(self.learner.nodes.covers(self.wanted, numbers[numbers >= 0]).sum())
+        return weight_of_wanted(found, int((numbers >= 0).sum()) - found) != self.weight
 
     def learn_all(self) -> None:
         """Bring the model up to date with all answers."""

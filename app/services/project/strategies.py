@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-Strategy = Literal["random", "mean", "variance", "unc", "unc+", "entropy", "bald", "emoc", "density", "herding"]
+Strategy = Literal[
+    "random", "mean", "variance", "unc", "unc+", "entropy", "bald", "emoc", "density", "herding", "likely"
+]
 
 STRATEGY_NAMES: dict[str, str] = {
     "random": "Random",
@@ -15,4 +17,5 @@ STRATEGY_NAMES: dict[str, str] = {
     "emoc": "Changes the most predictions (EMOC)",
     "density": "Uncertain, with many similar items (density)",
     "herding": "Most typical (herding)",
+    "likely": "Most likely of the wanted class first",
 }

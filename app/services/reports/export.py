@@ -10,6 +10,7 @@ from pydantic_core import to_json
 
 from app.db import items
 from app.db.database import Database
+from app.services.items import ris
 from app.services.project.ledger import Ledger
 from app.services.reports.report import Report
 
@@ -19,7 +20,7 @@ HISTORY_FIELDS = ("key", "sequence", "kind", "label", "annotator", "predicted", 
 
 
 def export(database: Database, project_id: str, form: str, *, history: bool, data: bool = False) -> Iterator[bytes]:
-    """Lines of jsonl or csv, page by page. Every page is a reading of its own: who stops reading holds nothing up.
+    """Lines of jsonl, csv or RIS, page by page. Every page is a reading of its own: who stops reading holds nothing up.
 
     A project that is gone is known at once, before anything was sent; one that goes later is sent whole.
     """
@@ -35,7 +36,7 @@ def _lines(pages: Iterator[list[dict[str, Any]]], form: str, names: Sequence[str
     if form == "csv":
         yield _as_csv([dict(zip(names, names, strict=True))], names)
     for page in pages:
-        yield _as_csv(page, names) if form == "csv" else _as_jsonl(page, names)
+        yield _as_ris(page) if form == "ris" else _as_csv(page, names) if form == "csv" else _as_jsonl(page, names)
 
 
 def _history(database: Database, project_id: str) -> Iterator[list[dict[str, Any]]]:
@@ -65,6 +66,10 @@ def _as_csv(rows: list[dict[str, Any]], names: Sequence[str]) -> bytes:
     lines = io.StringIO()
     csv.writer(lines).writerows([_cell(row[name]) for name in names] for row in rows)
     return lines.getvalue().encode()
+
+
+def _as_ris(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(ris.written(row["key"], row["data"], row["label"]) + "\n\n" for row in rows).encode()
 
 
 def _cell(value: Any) -> Any:

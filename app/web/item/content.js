@@ -93,7 +93,7 @@ export class Content {
 /** What else is known of an item, without what is seen already. */
 function table({ key, data }, isPictured) {
   const isSeen = ([name, value]) =>
-    (name === "image" && isPictured) || (name === "text" && typeof value === "string") || (name === "file" && value === key);
+    (name === "image" && isPictured) || (name === "text" && typeof value === "string") || (name === "file" && value === key) || name === "ris";
   const entries = Object.entries(data ?? {}).filter((entry) => !isSeen(entry));
   if (!entries.length) return null;
   const rows = entries.map(([name, value]) =>

@@ -294,6 +294,9 @@ export class Labelling {
       this.#items = model.items;
       this.screen.progress(this.#labelled, this.#items);
       this.screen.model(model);
+      const search = project.settings.goal === "find" ? await call("GET", this.#path("search")) : null;
+      if (project !== this.#project) return;
+      this.screen.search(search);
       const known = new Set(project.classes);
       const names = Object.keys(model.classes);
       if (names.length !== known.size || names.some((name) => !known.has(name))) await this.#reload();

@@ -34,4 +34,10 @@ export function showModel(model) {
   $("model").textContent = [...parts, model.degraded].filter(Boolean).join(" · ");
 }
 
+/** How far the search for all items of a class has come, in a sentence; null where there is none. */
+export function showSearch(search) {
+  $("search").textContent = search?.sentence ?? "";
+  $("search").classList.toggle("good", Boolean(search?.stop));
+}
+
 const KERNELS = { hik: "intersection kernel", rbf: "RBF kernel", linear: "linear kernel" };

@@ -12,9 +12,11 @@ const CHOSEN_BY = {
   emoc: "its label would change the most predictions",
   density: "the model is uncertain of it, and many items are like it",
   herding: "it is typical of many others",
+  likely: "it is the most likely of all to be one that you are looking for",
 };
 const OTHER_REASONS = {
   random: "Drawn at random",
+  sample: "Drawn at random, to find out how many are left",
   resumed: "You were already working on this one",
   again: "You undid your answer on this one",
   overlap: "Others have labelled this one, and another opinion is needed",

@@ -5,7 +5,7 @@ import { $, h, kept, percent, plural } from "../dom.js";
 import { Content } from "../item/content.js";
 import { Classes } from "./classes.js";
 import { Labelling } from "./labelling.js";
-import { showModel, showProgress, showSitting } from "./progress.js";
+import { showModel, showProgress, showSearch, showSitting } from "./progress.js";
 import { whyAsked } from "./reasons.js";
 
 const SLOW = 400; // milliseconds after which saving is shown
@@ -131,6 +131,10 @@ export class Screen {
 
   model(model) {
     showModel(model);
+  }
+
+  search(search) {
+    showSearch(search);
   }
 
   classes(project) {

@@ -89,6 +89,38 @@ export function curveChart(canvas, points) {
   });
 }
 
+/** Wanted items found against labels. */
+export function foundChart(canvas, points) {
+  return draw(canvas, (colour) => ({
+    type: "line",
+    data: {
+      datasets: [
+        {
+          data: points.map(({ labels, found }) => ({ x: labels, y: found })),
+          borderColor: colour("accent"),
+          borderWidth: 2,
+          pointRadius: 0,
+          clip: 8,
+        },
+      ],
+    },
+    options: {
+      interaction: { mode: "index", intersect: false },
+      scales: {
+        x: axis("Labels", { type: "linear", beginAtZero: true, ticks: { precision: 0 } }),
+        y: axis("Found", { beginAtZero: true, ticks: { precision: 0 } }),
+      },
+      plugins: {
+        legend: { display: false },
+        tooltip: {
+          displayColors: false,
+          callbacks: { title: ([{ dataIndex }]) => `${count(points[dataIndex].labels)} labels`, label: ({ raw }) => `${count(raw.y)} found` },
+        },
+      },
+    },
+  }));
+}
+
 /** How many items have how much uncertainty. */
 export function histogramChart(canvas, { edges, counts }) {
   return draw(canvas, (colour) => ({

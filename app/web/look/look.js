@@ -2,9 +2,9 @@
 
 import { callIfThere, projectPath } from "../api.js";
 import { adviceList } from "../advice.js";
-import { count, h, plural } from "../dom.js";
+import { count, h, percent, plural } from "../dom.js";
 import { loadStyle } from "../styles.js";
-import { curveChart, histogramChart, mapChart } from "./charts.js";
+import { curveChart, foundChart, histogramChart, mapChart } from "./charts.js";
 import { historyPanel } from "./history.js";
 import { ItemDialog } from "./item_dialog.js";
 import { Panel, choice, nothing } from "./panel.js";
@@ -19,6 +19,7 @@ export async function show(place, page, given) {
   const dialog = new ItemDialog(page, () => panels.forEach((panel) => panel.load()));
   const insights = once(() => get("insights"));
   const panels = [
+    ...(project.settings.goal === "find" ? [searchPanel(get)] : []),
     advicePanel(get, insights, page.address({ project: project.id, view: "card" })),
     curvePanel(insights),
     classesPanel(get, insights),
@@ -58,6 +59,33 @@ function advicePanel(get, insights, card) {
             : "Keep labelling: more labels still help.";
       const kind = judged.length && stops.length === judged.length ? "p.verdict.good" : "p.verdict";
       body.replaceChildren(h(kind, text), adviceList(advice), h("p.fine.to-card", h("a", { href: card }, "Model card")));
+    },
+    { wide: true },
+  );
+}
+
+/** How many of the wanted items were found, and whether that is enough. */
+function searchPanel(get) {
+  return new Panel(
+    "Have you found enough?",
+    async (body) => {
+      const found = await get("search");
+      if (!found) return false;
+      const { target, risk } = found.rule;
+      const facts = [
+        ["Found", count(found.found)],
+        ["Expected among the rest", found.expected_left === null ? "–" : `about ${count(Math.round(found.expected_left))}`],
+        [`Found at least (${percent(1 - risk)} sure)`, percent(found.lowest_recall)],
+        ["Enough from", percent(target)],
+        ["Without a label", count(found.left)],
+      ];
+      const list = h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
+      body.replaceChildren(h(found.stop ? "p.verdict.good" : "p.verdict", found.sentence), list);
+      if (!found.labelled) return null;
+      const text = `Recall curve: ${count(found.found)} found with ${plural(found.labelled, "label")}`;
+      const place = h("div");
+      body.append(place);
+      return chart(place, text, (canvas) => foundChart(canvas, found.curve));
     },
     { wide: true },
   );

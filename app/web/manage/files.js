@@ -9,6 +9,7 @@ import { describe } from "../projects/start.js";
 const EXPORTS = [
   ["Labels, JSONL", "format=jsonl", "labels.jsonl"],
   ["Labels, CSV", "format=csv", "labels.csv"],
+  ["References, RIS", "format=ris", "labels.ris"],
   ["History, JSONL", "format=jsonl&history=true", "history.jsonl"],
   ["History, CSV", "format=csv&history=true", "history.csv"],
 ];
@@ -17,7 +18,7 @@ export function filesSection(place, page, signal) {
   const { project } = page;
   const result = h("div.job");
   const labels = h("input", { type: "checkbox" });
-  const zone = dropZone("Add items from a file", "zip, CSV, JSONL or npz; items that are already here stay as they are", (file) =>
+  const zone = dropZone("Add items from a file", "zip, CSV, JSONL, RIS or npz; items that are already here stay as they are", (file) =>
     take(file),
   );
   const links = EXPORTS.map(([text, query, name]) =>

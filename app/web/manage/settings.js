@@ -5,7 +5,10 @@ import { attempt } from "../attempt.js";
 import { capital, h } from "../dom.js";
 import { settingSchemas, valueName } from "./setting_words.js";
 
-const FIRST = ["strategy", "explore", "overlap", "consensus", "class_weights", "lease_seconds", "open_classes", "retrain"];
+const FIRST = [
+  ...["goal", "wanted", "target_recall", "risk", "patience", "search"],
+  ...["strategy", "explore", "overlap", "consensus", "class_weights", "lease_seconds", "open_classes", "retrain"],
+];
 const FIXED = ["columns", "encoder", "encoder_options"]; // of the items that are there
 
 export async function settingsSection(place, page) {

@@ -9,7 +9,7 @@ import { projectOf } from "./reading.js";
 
 const KINDS = [
   ["Pictures", "a zip of JPEG, PNG or WebP files"],
-  ["Texts", "CSV or JSONL with a text column, or a zip of .txt files"],
+  ["Texts", "CSV or JSONL with a text column, RIS, or a zip of .txt files"],
   ["Tables", "CSV of numbers and categories"],
   ["Vectors", "npz, CSV or JSONL with features"],
 ];

@@ -34,6 +34,7 @@ ROUTES = {
     ("DELETE", PROJECT + "/leases/{lease}"): (ANNOTATOR, None),
     ("GET", PROJECT + "/agreement"): (READER, None),
     ("GET", PROJECT + "/insights"): (READER, None),
+    ("GET", PROJECT + "/search"): (READER, None),
     ("GET", PROJECT + "/map"): (READER, None),
     ("GET", PROJECT + "/ranked"): (READER, None),
     ("GET", PROJECT + "/events"): (READER, None),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,8 @@ def pool(n_labels):
 def picked_from_all(learner, strategy, count, pending):
     labelled = learner._model
     free = np.setdiff1d(np.arange(len(labelled)), [*labelled.labelled_items, *pending])
-    return pick(labelled.state(free, reference_of(len(labelled))), strategy, count, seed=3, pending=pending)
+    state = replace(labelled.state(free, reference_of(len(labelled))), wanted=np.array([2]))
+    return pick(state, strategy, count, seed=3, pending=pending)
 
 
 def check(found, expected):
@@ -32,7 +35,7 @@ def check(found, expected):
 def test_a_pool_in_parts_is_asked_as_the_whole(strategy):
     learner, pending = pool(9), np.array([20, 41])
     expected = picked_from_all(learner, strategy, 4, pending)
-    check(learner.query(4, strategy, seed=3, pending=pending), expected)
+    check(learner.query(4, strategy, seed=3, pending=pending, wanted="cat"), expected)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -41,7 +44,7 @@ def test_the_first_look_finds_the_best_item(strategy, monkeypatch):
     expected = picked_from_all(learner, strategy, 1, np.empty(0, dtype=np.int64))
     monkeypatch.setattr(picking, "CANDIDATES", 1)
     monkeypatch.setattr(picking, "PER_PICK", 1)
-    check(learner.query(1, strategy, seed=3), expected)
+    check(learner.query(1, strategy, seed=3, wanted="cat"), expected)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -49,8 +52,8 @@ def test_the_first_look_finds_the_best_item(strategy, monkeypatch):
 def test_the_choice_may_be_among_some_items(strategy, n_among, monkeypatch):
     monkeypatch.setattr("core.queries.parts.LOOK_ROWS", 16)
     learner, among = pool(9), np.random.default_rng(0).permutation(np.arange(9, 60))[:n_among]
-    state = learner._model.state(np.sort(among), reference_of(60))
-    check(learner.query(3, strategy, seed=3, among=among), pick(state, strategy, 3, seed=3))
+    state = replace(learner._model.state(np.sort(among), reference_of(60)), wanted=np.array([2]))
+    check(learner.query(3, strategy, seed=3, among=among, wanted="cat"), pick(state, strategy, 3, seed=3))
 
 
 @pytest.mark.parametrize("count", [1, 7, 40])
@@ -65,6 +68,33 @@ def test_the_lowest_are_found_with_all_that_equal_the_last_of_them(values, count
 def test_before_two_classes_are_known_questions_stand_for_the_pool():
     learner, pending = pool(0), np.array([20, 41])
     check(learner.query(4, "unc", seed=3, pending=pending), picked_from_all(learner, "herding", 4, pending))
+
+
+def test_one_wanted_label_is_enough_to_look_for_more_like_it():
+    learner = pool(0)
+    learner.label(7, "cat")
+    best = learner.mean[:, 2].copy()
+    best[7] = -np.inf
+    assert learner.query(1, "likely", wanted="cat")[0].row == best.argmax()
+    assert learner.query(1, "likely", wanted="ant")[0].strategy == "herding"
+
+
+def test_a_wanted_class_may_be_an_inner_node():
+    x, y = word_counts(60, 8, 3)
+    learner = OnlineLearner(
+        Settings(likelihood="softmax"), [*NAMES, "insect"], parents={"ant": "insect", "bee": "insect"}
+    )
+    learner.add_items(x)
+    learner.label_many({item: NAMES[y[item]] for item in range(12)})
+    picks = learner.query(3, "likely", wanted="insect")
+    p = learner.publish().probabilities[:, [learner.classes.index("ant"), learner.classes.index("bee")]].sum(axis=1)
+    p[:12] = -1
+    assert [one.row for one in picks] == np.argsort(-p, kind="stable")[:3].tolist()
+
+
+def test_an_unknown_wanted_class_is_an_error():
+    with pytest.raises(ValueError, match="there is no class 'cow'"):
+        pool(3).query(1, "likely", wanted="cow")
 
 
 @pytest.mark.parametrize("noise", [0.1, 1e-12])

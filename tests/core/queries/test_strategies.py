@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -28,6 +30,7 @@ def make_state(seed=0, n_classes=3):
         lambda a, b: K[np.ix_(a, b)],
         np.arange(0, N, 3),
         rows,
+        wanted=np.array([n_classes - 1]),
     )
     return state, C, K
 
@@ -44,6 +47,7 @@ EXPECTED = {
     "emoc": {"mean", "variance", "covariance"},
     "density": {"mean", "variance", "kernel"},
     "herding": {"kernel"},
+    "likely": {"mean"},
 }
 
 
@@ -101,6 +105,22 @@ def test_formulas():
     assert np.allclose(STRATEGIES["emoc"](state, 0), -change / s * reach)
     gain = K[np.ix_(state.rows, state.reference)] - K[np.ix_(state.reference, state.labelled)].max(axis=1)
     assert np.allclose(STRATEGIES["herding"](state, 0), -np.maximum(gain, 0).sum(axis=1))
+
+
+def test_likely_is_most_probable_first_however_alike():
+    state, _, _ = make_state(n_classes=3)
+    odds = state.mean[:, 2] - np.log(np.exp(state.mean[:, :2]).sum(axis=1))
+    assert np.allclose(STRATEGIES["likely"](state, 0), -odds)
+    best = state.rows[np.argsort(-odds)]
+    assert [one.row for one in pick(state, "likely", 20, pending=best[:3])] == best[3:23].tolist()
+    two, _, _ = make_state(n_classes=2)
+    assert np.allclose(STRATEGIES["likely"](two, 0), -2 * two.mean[:, 1])
+
+
+def test_likely_needs_a_wanted_class():
+    state, _, _ = make_state()
+    with pytest.raises(ValueError, match="which class is wanted"):
+        pick(replace(state, wanted=np.empty(0, dtype=np.int64)), "likely")
 
 
 def test_bald_is_the_mutual_information():
