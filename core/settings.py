@@ -71,6 +71,7 @@ class Settings:
     split: bool = False
     levels: LevelRule = "auto"
     balance: bool = False
+    class_weights: Mapping[Any, float] | None = None
     posterior: PosteriorRule = "auto"
     groups: Any = None
     gamma: float | Literal["scale"] = "scale"
@@ -136,6 +137,7 @@ class Settings:
             check_number(name, getattr(self, name), positive=True)
         for name in ("bias", "l1", "l2"):
             check_number(name, getattr(self, name), positive=False)
+        self._check_class_weights()
         if not (isinstance(self.gamma, str) and self.gamma == "scale"):
             check_number("gamma", self.gamma, positive=True)
         if isinstance(self.levels, int | np.integer) and not isinstance(self.levels, bool):
@@ -143,6 +145,16 @@ class Settings:
         else:
             check_choice("levels", self.levels, ("auto", "few", None, "a whole number"))
         self._check_together()
+
+    def _check_class_weights(self) -> None:
+        if self.class_weights is None:
+            return
+        if not isinstance(self.class_weights, Mapping):
+            raise ValueError(
+                f"class_weights must give the weight of classes, {{label: weight}}; got {self.class_weights!r}"
+            )
+        for label, weight in self.class_weights.items():
+            check_number(f"class_weights[{label!r}]", weight, positive=True)
 
     def _check_together(self) -> None:
         """What of one kernel and its posterior goes together."""
@@ -153,9 +165,10 @@ class Settings:
             raise ValueError("complement and split are two ways to read the same numbers; choose one")
         if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
             raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
-        if self.normalise and (self.posterior not in ("auto", "dual") or self.tune == "bound"):
+        if self.normalise and (self.posterior == "levels" or self.tune == "bound"):
             raise ValueError(
-                'normalise=True has no level space: it needs posterior="dual" and tune="loo" or "evidence"'
+                'normalise=True has no level space: it needs posterior="dual" or "iterative" and '
+                'tune="loo" or "evidence"'
             )
         if self.kernel == "auto" and self.posterior != "auto":
             raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')
@@ -183,8 +196,8 @@ class Settings:
                 raise ValueError('tree and class_variances belong to likelihood="softmax"')
             return
         check_choice("tune", self.tune, (None, "cv"))
-        if self.balance or self.posterior != "auto" or self.l1 or self.l2:
-            raise ValueError('balance, posterior, l1 and l2 belong to likelihood="gaussian"')
+        if self.balance or self.class_weights is not None or self.posterior != "auto" or self.l1 or self.l2:
+            raise ValueError('balance, class_weights, posterior, l1 and l2 belong to likelihood="gaussian"')
         if self.tree is not None and self.kernel == "auto":
             raise ValueError('kernel="auto" compares kernels by label regression, which knows no tree: name a kernel')
         if self.tree is not None and not isinstance(self.tree, Mapping):

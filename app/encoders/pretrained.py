@@ -1,7 +1,6 @@
 """Pretrained models of sentence-transformers: texts or pictures as vectors of length 1."""
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from pydantic import Field
 
 from app.encoders import archive
 from app.encoders.contract import Arrays, Channel, Raw, Step
+from app.encoders.processes import cores
 from core._types import Floats
 
 AUTO = "auto"
@@ -37,7 +37,7 @@ CONFIGURATION = ("*.json", "*.txt", "*.model")
 WEIGHTS = ("*.safetensors", "*.bin")  # the first kind that is there
 OTHER_ENGINES = {"onnx", "openvino"}  # folders of the same weights
 
-Sort = Literal["text", "image"]
+Modality = Literal["text", "image"]
 ModelName = Annotated[str, Field(min_length=1, max_length=1000)] | None
 Read = Callable[[Raw], Any]
 """Makes what the model reads of a raw item."""
@@ -57,7 +57,7 @@ def check_installed(model: str) -> None:
         )
 
 
-def chosen(model: str | None, sort: Sort) -> str | None:
+def chosen(model: str | None, modality: Modality) -> str | None:
     """The model that somebody named, or the usual one where it is at hand.
 
     >>> chosen(None, "text"), chosen("models/own", "text")
@@ -65,7 +65,7 @@ def chosen(model: str | None, sort: Sort) -> str | None:
     """
     if model != AUTO:
         return model
-    usual = USUAL[sort]
+    usual = USUAL[modality]
     return usual if is_installed() and _cached(usual) is not None else None
 
 
@@ -78,16 +78,16 @@ class Pretrained:
     columns: int
 
     @classmethod
-    def of(cls, name: str, sort: Sort) -> Self:
+    def of(cls, name: str, modality: Modality) -> Self:
         """The model as it is now; a ValueError where it is not there, or reads other things."""
         check_installed(name)
         folder = _folder(name)
-        sample = "text" if sort == "text" else Image.new("RGB", (64, 64))
+        sample = "text" if modality == "text" else Image.new("RGB", (64, 64))
         try:
             checksum = _checksum(folder)
             columns = _vectors(_loaded(folder, checksum), [sample]).shape[1]
         except Exception as error:
-            what = "texts" if sort == "text" else "pictures"
+            what = "texts" if modality == "text" else "pictures"
             raise ValueError(f"the model {name!r} gives no vectors of {what}: {_first_line(error)}") from error
         return cls(name, checksum, columns)
 
@@ -206,7 +206,7 @@ def _loaded(folder: Path, _: str) -> Any:
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()  # on the screen of the service
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))  # the others are for people who wait for an answer
+    torch.set_num_threads(max(1, cores() // 2))  # the others are for people who wait for an answer
     model = SentenceTransformer(str(folder), local_files_only=True)
     if model.max_seq_length is not None:
         model.max_seq_length = min(model.max_seq_length, MAX_TOKENS)

@@ -129,16 +129,16 @@ def _choose_likelihood(
 ) -> tuple[Parameters, Verdict | None]:
     """The likelihood by the labelled items of x, if there are enough of them and twice as many as the last time."""
     before = likelihood_in_use(settings, parameters)
+    if len(np.unique(labels)) < 2 or len(labels) < max(MIN_LABELS, 2 * parameters.weighed_at):
+        return parameters, None
+    parameters = replace(parameters, weighed_at=len(labels))
     if in_parts:
         choice, given = Verdict("gaussian", MEASURE, reason="pools in parts have label regression alone"), None
-    elif len(np.unique(labels)) < 2 or len(labels) < max(MIN_LABELS, 2 * parameters.weighed_at):
-        return parameters, None
     else:
         kernel = parameters.kernel or (first_kernel(settings, x) if settings.kernel == "auto" else None)
         known = Reader(histograms=False, complement=None).check(x[items])
         plain = with_kernel(settings, kernel)
         choice, given = choose_likelihood(plain, known, labels, n_classes, before, x.shape[0], on_step)
-        parameters = replace(parameters, weighed_at=len(labels))
     likelihood: Likelihood = "softmax" if choice.name == "softmax" else "gaussian"
     if likelihood == before:
         return replace(parameters, likelihood=likelihood), choice

@@ -66,6 +66,8 @@ class OnlineLearner(Drafted):
         self.settings.check()
         if self.settings.tree is not None:
             raise ValueError("the tree of an online learner comes with its classes: give parents, not the setting tree")
+        if self.settings.class_weights is not None:
+            raise ValueError("an online learner has no class_weights: give each label the noise_factor 1 / weight")
         self.nodes = self._checked(Nodes(tuple(classes), dict(parents or {})))
         self.version = 0
         self._parameters = parameters or Parameters()  # to begin with
@@ -270,8 +272,9 @@ class OnlineLearner(Drafted):
     def label(self, item: int, name: str, *, noise_factor: float = 1.0, drawn: bool = False) -> None:
         """Learn that this item is of this class; `noise_factor` multiplies the noise, for an unreliable annotator.
 
-        A second label for an item replaces the first. Names may be new. Say `drawn` of items that were drawn at random:
-        what the model thought of them before tells how good it is.
+        With 1 / w the label counts as w labels, for a class that is rare and wanted. A second label for an item
+        replaces the first. Names may be new. Say `drawn` of items that were drawn at random: what the model thought of
+        them before tells how good it is.
         """
         self._check_label(item, name, noise_factor)
         if item not in self._model.labelled_items:

@@ -27,6 +27,7 @@ from core.models.gaussian import GAP_ITEMS, GaussianPool
 from core.models.parameters import Parameters
 from core.models.softmax_state import SoftmaxState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior
+from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
 from core.selection.likelihood import KERNEL_ROWS, MAX_VARIANCE, in_use, regression_kernel, softmax_variances
@@ -86,7 +87,8 @@ class SoftmaxPool(Drafted):
         model.reset(depth_prior(tree, model.operator.kernel, kernel.bias, noises))
         flat = empty.with_kernel(spread_kernel(model.prior))
         regression = LabelRegression(flat, none, 1, noise=_noise(tree), max_memory=max_memory)
-        found = cls(model, GaussianPool(regression, PoolPosterior(regression.posterior, parts)), kernel, noises)
+        pool = PoolPosterior(regression.posterior, kept(parts, max_memory))
+        found = cls(model, GaussianPool(regression, pool), kernel, noises)
         found.sharpness = None if parameters is None else parameters.sharpness
         return found
 
@@ -102,7 +104,8 @@ class SoftmaxPool(Drafted):
             own.append(known)
         labelled.model.labels, labelled.model.counts = arrays["labels"], 1.0 / arrays["factors"]
         regression.labels, regression.noise_factors = np.zeros_like(items), arrays["factors"]
-        pool = PoolPosterior.of(LocalParts(Part(rows, np.zeros((len(rows), 1)), arrays["variance"])))
+        parts = LocalParts(Part(rows, np.zeros((len(rows), 1)), arrays["variance"]))
+        pool = PoolPosterior.of(kept(parts, settings.max_memory))
         labelled.spread = GaussianPool(regression, pool, items.tolist())
         labelled.refit(arrays.get("weights"))
         labelled.mean = arrays["mean"]

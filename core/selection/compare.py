@@ -8,6 +8,7 @@ import numpy as np
 from core._types import Floats
 
 SURE = 2.0  # standard errors by which a challenger must win
+TRIFLE = 0.005  # of the error, which is no reason to change: kernels may be the same but for rounding
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Verdict:
 def compare(errors: Mapping[str, Floats], incumbent: str | None) -> tuple[str, tuple[Contender, ...]]:
     """Who wins by errors on the same rows: the incumbent (or the first) unless the best is surely better; best first.
 
-    Surely is by two standard errors of the paired differences, so that a choice does not go to and fro.
+    Surely is by two standard errors of the paired differences and by more than a trifle, lest a choice go to and fro.
 
     >>> compare({"a": np.array([0.5, 0.6, 0.7]), "b": np.array([0.1, 0.2, 0.3])}, None)[0]
     'b'
@@ -49,7 +50,7 @@ def compare(errors: Mapping[str, Floats], incumbent: str | None) -> tuple[str, t
     winner = incumbent if incumbent is not None and incumbent in errors else next(iter(errors))
     best = min(errors, key=lambda name: errors[name].mean())
     gain = errors[winner] - errors[best]
-    if gain.mean() > SURE * standard_error(gain):
+    if gain.mean() > max(SURE * standard_error(gain), TRIFLE * errors[winner].mean()):
         winner = best
     contenders = []
     for name, own in errors.items():

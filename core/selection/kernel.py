@@ -40,6 +40,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "hik": {},
     "hik-power": {"transform": "power"},
     "hik-exp": {"transform": "exp", "tune": "loo"},
+    "hik-normalised": {"normalise": True},
     "complement": {"complement": True},
     "split": {"split": True},
     "rbf": {"kernel": "rbf"},
@@ -88,16 +89,18 @@ def choose_kernel(
     """Compare the candidates on (a sample of) the labelled rows, each at its own best noise and parameter.
 
     The kernel in use, or the plainest at first, stays unless the best one's rows are better by two standard errors of
-    their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out. `on_step` is called
-    before each evaluation.
+    their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out, and so many labels that
+    their matrix does not fit the normalised one, which has no level space. `on_step` is called before each evaluation.
 
     >>> x = np.random.default_rng(0).normal(size=(60, 2))
     >>> choose_kernel(Settings(), x, (x[:, 0] * x[:, 1] > 0).astype(int), 2).name
     'rbf'
     """
+    fits = 8 * len(labels) ** 2 <= settings.max_memory
     rows = np.unique(np.linspace(0, len(labels) - 1, SAMPLE_ROWS).astype(np.int64))
     x, labels = x[rows], labels[rows]
-    options = {name: candidate(settings, name) for name in candidates(settings, x, n_rows)}
+    names = [name for name in candidates(settings, x, n_rows) if fits or name != "hik-normalised"]
+    options = {name: candidate(settings, name) for name in names}
     tried = {name: _try(option, x, labels, n_classes, on_step) for name, option in options.items()}
     winner, ranked = compare({name: errors for name, (errors, _) in tried.items()}, incumbent)
     found = tried[winner][1]

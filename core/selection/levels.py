@@ -10,12 +10,11 @@ from core.histograms import FEW_LEVELS, LevelRule
 from core.kernels import Kernel
 from core.linalg import HistogramOperator
 from core.posterior import LabelRegression, costs, one_vs_all
-from core.selection.compare import SURE, standard_error
+from core.selection.compare import SURE, TRIFLE, standard_error
 from core.settings import Settings
 from core.tuning import leave_one_out, tune
 
 COMPARED_ROWS = 500
-TRIFLE = 0.005  # of the error
 
 
 @dataclass(frozen=True)

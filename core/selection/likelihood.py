@@ -15,10 +15,19 @@ from core.posterior.speed import ENTRY, GATHER, SOLVE
 from core.rows import vectors
 from core.selection.compare import Verdict, compare
 from core.settings import Settings
-from core.softmax import FoundVariances, Prior, depth_prior, find_variances
-from core.tuning import CriterionName, Given, find_sharpness, mean_gap, tune
+from core.softmax import (
+    Prior,
+    SoftmaxRegression,
+    TunedPrior,
+    centred,
+    depth_prior,
+    find_variances,
+    laplace_posterior,
+    left_out,
+)
+from core.tuning import CriterionName, Given, earlier_predictions, find_sharpness, leave_one_out, mean_gap, tune
 
-MEASURE = "log loss of held-out labels"
+MEASURE = "log loss of later labels"
 MIN_LABELS = 50  # with fewer there is nothing to decide by
 COMPARED_ROWS = 600
 KERNEL_ROWS = 1000  # that tell the kernel of class functions
@@ -37,12 +46,13 @@ def choose_likelihood(
     n_items: int = 0,
     on_step: Callable[[], object] = lambda: None,
 ) -> tuple[Verdict, Given | None]:
-    """Compare both on (a sample of) the labelled rows, each predicted by the other folds; kernel and noise of what won.
+    """Compare both on (a sample of) the labelled rows, in the order they came; and kernel and noise of what won.
 
-    Both have the kernel that label regression finds best; it gets the sharpness of its probabilities from its held-out
-    rows, softmax its variances. The likelihood in use, label regression at first, stays unless the other is better by
-    two standard errors of the paired differences. Softmax is left out where a label would take too long in a pool of
-    `n_items`.
+    Each row of the second half is predicted by a model of the first. Labels that were asked for mislead here, too,
+    where each is predicted by later ones: that favours what is too sure. Both have the kernel that label regression
+    finds best, and the sharpness of their leave-one-out predictions; softmax has variances besides. The likelihood in
+    use, label regression at first, stays unless the other is better by two standard errors of the paired differences.
+    Softmax is left out where a label would take too long in a pool of `n_items`.
     """
     rows = np.unique(np.linspace(0, len(labels) - 1, COMPARED_ROWS).astype(np.int64))
     some, numbers = x[rows], labels[rows]
@@ -54,14 +64,11 @@ def choose_likelihood(
     model = make_regression(settings, operator, numbers, n_classes)
     found = tune(model, _criterion(settings), weights=settings.tune_weights, on_step=on_step)
     model.reset(found.kernel, found.noise)
-    softmax = softmax_variances(model, on_step)
+    prior = softmax_variances(model, on_step).prior
     on_step()
-    held_out = _held_out(model, softmax.fold)
-    sharp = find_sharpness(held_out, numbers, mean_gap(held_out)) * held_out
-    losses = {"gaussian": -log_softmax(sharp, axis=1)[np.arange(len(numbers)), numbers], "softmax": softmax.losses}
+    losses = {"gaussian": _regression_losses(model), "softmax": _softmax_losses(model, prior)}
     winner, contenders = compare(losses, incumbent)
-    given = (found.kernel, found.noise) if winner == "gaussian" else in_use(softmax.prior)
-    return Verdict(winner, MEASURE, contenders), given
+    return Verdict(winner, MEASURE, contenders), (found.kernel, found.noise) if winner == "gaussian" else in_use(prior)
 
 
 def regression_kernel(
@@ -73,9 +80,7 @@ def regression_kernel(
     return tuple(one for one in found.at_bounds if one.parameter != "noise")
 
 
-def softmax_variances(
-    model: LabelRegression, on_step: Callable[[], object], last: Prior | None = None
-) -> FoundVariances:
+def softmax_variances(model: LabelRegression, on_step: Callable[[], object], last: Prior | None = None) -> TunedPrior:
     """Those of class functions under the kernel of a label regression, on its rows; `last` is what a search found."""
     kernel, counts = model.operator.kernel, 1.0 / model.noise_factors
     prior = depth_prior(ClassTree.flat(model.n_classes), replace(kernel, bias=0.0), kernel.bias, [model.noise])
@@ -112,12 +117,24 @@ def _criterion(settings: Settings) -> CriterionName:
     return "loo" if settings.tune is None or settings.tune == "cv" else settings.tune
 
 
-def _held_out(model: LabelRegression, fold: Indices) -> Floats:
-    """Means of each row by a model of the other folds."""
-    means = np.empty((len(fold), model.n_classes))
-    for k in range(int(fold.max(initial=0)) + 1):
-        learnt, held = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        operator = model.operator.only(learnt)
-        others = LabelRegression(operator, model.labels[learnt], model.n_classes, noise=model.noise)
-        means[held] = others.posterior.means(model.operator.training_rows(held))
-    return means
+def _regression_losses(model: LabelRegression) -> Floats:
+    """-log P(label) of the second half by the first."""
+    means = earlier_predictions(model)[1]
+    sharpness = find_sharpness(leave_one_out(model)[0], model.labels, mean_gap(means))
+    return _losses(sharpness * means, model.labels)
+
+
+def _softmax_losses(model: LabelRegression, prior: Prior) -> Floats:
+    """The same, of class functions over the rows of a label regression."""
+    labels, half = model.labels, len(model.labels) // 2
+    whole = SoftmaxRegression(model.operator, labels, prior)
+    first = SoftmaxRegression(whole.operator.only(np.arange(half)), labels[:half], prior)
+    means = centred(first.latents(model.operator.training_rows(np.arange(half, len(labels)))))
+    left = left_out(whole, laplace_posterior(whole))
+    return _losses(find_sharpness(left, labels, mean_gap(means)) * means, labels)
+
+
+def _losses(latents: Floats, labels: Indices) -> Floats:
+    """Of the last rows, whose latents these are."""
+    own = labels[len(labels) - len(latents) :]
+    return np.asarray(-log_softmax(latents, axis=1)[np.arange(len(own)), own])

@@ -12,12 +12,11 @@ from core.softmax.search import Search, TunedPrior, tune_prior
 from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
 from core.softmax.tree_scores import TreeScores
-from core.softmax.variances import FoundVariances, find_variances
+from core.softmax.variances import find_variances
 
 __all__ = [
     "CrossValidation",
     "Curvature",
-    "FoundVariances",
     "JointKernel",
     "Latents",
     "MatrixKernel",

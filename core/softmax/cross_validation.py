@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from core._types import Floats, Indices
@@ -40,14 +39,14 @@ class CrossValidation:
         counts: Floats | None = None,
         folds: int = FOLDS,
         seed: int = 0,
-        matrix: NDArray[Any] | None = None,
+        matrix: Floats | None = None,
     ) -> None:
         certain = np.flatnonzero(labels < prior.tree.n_classes)
         self._operator = operator if len(certain) == len(labels) else operator.only(certain)
         self._matrix = None if matrix is None else matrix[np.ix_(certain, certain)]
         self._targets = Targets.of(labels[certain], prior.tree)
-        self.fold = _folds(labels[certain], min(folds, len(certain)), np.random.default_rng(seed))  # of each row
-        held_out = self.fold[:, None] == np.arange(self.fold.max(initial=0) + 1)
+        fold = _folds(labels[certain], min(folds, len(certain)), np.random.default_rng(seed))
+        held_out = fold[:, None] == np.arange(fold.max(initial=0) + 1)
         self._counts = np.ones(len(certain)) if counts is None else counts[certain]
         self._held_out, self._trained_on = (self._counts[:, None] * part for part in (held_out, ~held_out))
         self._weights: Floats | None = None
@@ -68,11 +67,6 @@ class CrossValidation:
         size = np.sqrt(np.einsum("nqc,nqc->q", errors, errors))
         f, _ = Curvature(joint, pi, self._trained_on).solve(errors, 10.0 * TOLERANCE * size)
         return value, joint.gradient(found.weights, f)
-
-    def losses(self, prior: Prior) -> Floats:
-        """-log P(label) of each row that takes part, by a model of the other folds."""
-        found = self._fit(prior)[1]
-        return np.asarray(self._targets.losses(found.latents)[np.arange(len(self)), self.fold])
 
     def _fit(self, prior: Prior) -> tuple[JointKernel, Fit]:
         joint = JointKernel(self._operator, prior) if self._matrix is None else MatrixKernel(self._matrix, prior)

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core._types import Floats, Indices
 from core.classes.tree import ClassTree
@@ -115,7 +113,7 @@ class JointKernel:
 class MatrixKernel(JointKernel):
     """The same for one kernel that stays, by its matrix (n x n): variances and intercepts alone have gradients."""
 
-    def __init__(self, matrix: NDArray[Any], prior: Prior) -> None:
+    def __init__(self, matrix: Floats, prior: Prior) -> None:
         self.prior = prior
         self._matrix = matrix
 
@@ -123,8 +121,7 @@ class MatrixKernel(JointKernel):
         return len(self._matrix)
 
     def _one_product(self, number: int, v: Floats) -> Floats:  # noqa: ARG002
-        flat = v.reshape(len(v), -1).astype(self._matrix.dtype, copy=False)
-        return np.asarray(self._matrix @ flat, dtype=np.float64).reshape(v.shape)
+        return np.asarray(self._matrix @ v.reshape(len(v), -1)).reshape(v.shape)
 
     def _by_node(self, v: Floats, apply: Apply) -> Floats:
         return self.prior.tree.to_nodes(apply(0, v))

@@ -1,7 +1,7 @@
 """Variances of the class functions under a kernel that stays: found in seconds, on few rows and by their matrix."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,23 +9,12 @@ from core._types import Floats, Indices
 from core.linalg import AtBound, Operator
 from core.softmax.cross_validation import CrossValidation
 from core.softmax.prior import Prior
-from core.softmax.search import BOUNDS, Search, tune_prior
+from core.softmax.search import BOUNDS, Search, TunedPrior, tune_prior
 
 ROWS = 600  # that tell them
 MILD = 10.0  # variance to begin with, in units of the data
 MAX_ROUNDS = 10
 GAIN = 5e-4  # of the log loss, for which another round is worth while
-
-
-@dataclass(frozen=True, eq=False)
-class FoundVariances:
-    """What was found, and how well each of the rows that told it was predicted by the other folds."""
-
-    prior: Prior
-    rows: Indices
-    fold: Indices  # of each of them
-    losses: Floats  # -log P(label) of each of them
-    at_bounds: tuple[AtBound, ...]
 
 
 def find_variances(
@@ -37,7 +26,7 @@ def find_variances(
     counts: Floats | None = None,
     most: float = BOUNDS[1],
     on_step: Callable[[], object] = lambda: None,
-) -> FoundVariances:
+) -> TunedPrior:
     """The variances (one a depth) and the intercept of least cross-validated log loss, under the prior's kernel.
 
     A search starts from what the prior has, from what the `last` one found, or from mild variances, whichever is best.
@@ -49,8 +38,7 @@ def find_variances(
     matrix = few.cross(few.training_rows(np.arange(len(rows))))
     unit = float(np.diag(matrix).mean()) or 1.0
     weights = None if counts is None else counts[rows]
-    single = (matrix / unit).astype(np.float32)
-    criterion = CrossValidation(few, labels[rows], prior, counts=weights, matrix=single)
+    criterion = CrossValidation(few, labels[rows], prior, counts=weights, matrix=matrix / unit)
     now = replace(prior, variances=prior.variances * unit)
     share = MILD / float(now.variances.mean())
     mild = replace(now, variances=np.full_like(now.variances, MILD), intercept=now.intercept * share)
@@ -67,4 +55,4 @@ def find_variances(
     values = dict(zip(search.names(best), np.exp(search.free(best)).tolist(), strict=True))
     met = search.at_bounds(found.prior)
     at_bounds = tuple(AtBound(name, values[name], bound, bound > 1.0) for name, bound in met)
-    return FoundVariances(best, rows, criterion.fold, criterion.losses(found.prior), at_bounds)
+    return replace(found, prior=best, at_bounds=at_bounds)

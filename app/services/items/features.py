@@ -10,7 +10,7 @@ from core._types import Floats, Indices, Table
 
 SPARSE, DENSE = b"s", b"d"
 PER_ENTRY, PER_COLUMN = 12, 8  # bytes
-DIGITS = 1e-4  # by which vectors of length 1 may differ, where a network made them in another batch or elsewhere
+TOLERANCE = 1e-4  # by which vectors of length 1 may differ, where a network made them in another batch or elsewhere
 
 
 def encode(indices: Indices, values: Floats) -> bytes:
@@ -94,7 +94,7 @@ def close(one: bytes, other: bytes) -> bool:
     if len(values) != len(other_values) or (indices is None) != (other_indices is None):
         return False
     same = indices is None or other_indices is None or bool((indices == other_indices).all())
-    return same and bool(np.abs(values - other_values).max(initial=0.0) < DIGITS)
+    return same and bool(np.abs(values - other_values).max(initial=0.0) < TOLERANCE)
 
 
 def n_columns(blobs: Iterable[bytes]) -> int:

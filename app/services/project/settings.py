@@ -61,7 +61,7 @@ class ModelSettings(Known):
         title="Likelihood",
         description="gaussian updates the model exactly in milliseconds after each label; softmax often has the better "
         "probabilities and allows trees of classes, but fits the model again after each label; auto compares both on "
-        "held-out labels in the background, takes softmax where it is surely better and a label stays quick, and says "
+        "later labels in the background, takes softmax where it is surely better and a label stays quick, and says "
         "why",
         json_schema_extra=_names({"auto": "Automatic: compare both", "gaussian": "Gaussian", "softmax": "Softmax"}),
     )

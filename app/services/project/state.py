@@ -21,8 +21,8 @@ from app.services.project.leases import Lease, LeaseBook
 from app.services.project.ledger import Event, Ledger, consensus
 from app.services.project.settings import ProjectSettings, learner_settings
 from app.services.project.view import View
+from app.services.runtime.embedding import PretrainedModels
 from app.services.runtime.mapped_files import LargeArrays
-from app.services.runtime.pretrained import PretrainedModels
 from core import OnlineLearner
 from core._types import Table
 from core.histograms import Engine
@@ -33,7 +33,7 @@ GOOD_RESIDUAL = 1e-6
 RESIDUAL_EVERY = 32  # changes of a model
 
 
-MAX_RBF_ITEMS = 20_000  # a label then takes some tenths of a second
+MAX_RBF_ITEMS = 100_000  # for which kernel columns of 2,600 labels are kept; beyond, each label computes them again
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class StoredEncoder:
     def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
         """The model settings that suit its rows; those stored by earlier versions have levels alone.
 
-        RBF kernels compare each item with each label: where there are many items, additive channels do without.
+        RBF kernels keep a number for each item and label: where items are very many, additive channels do without.
         """
         if "model" not in self.description:
             return {"levels": self.description["levels"]}

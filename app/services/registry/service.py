@@ -22,9 +22,9 @@ from app.services.project.state import Project
 from app.services.registry.housekeeping import Housekeeping
 from app.services.registry.running import TRY_AGAIN, Running
 from app.services.runtime.clock import now
+from app.services.runtime.embedding import PretrainedModels
 from app.services.runtime.jobs import JobRunner, Progress, Work
 from app.services.runtime.mapped_files import LargeArrays
-from app.services.runtime.pretrained import PretrainedModels
 from app.services.runtime.writer import Writer
 from app.settings import ServiceSettings
 from core import share_cores

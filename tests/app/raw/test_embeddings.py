@@ -89,6 +89,14 @@ def test_pictures_are_embedded_too(site, tmp_path):
     assert f"weight[{len(project.get('')['encoder']['channels']) - 1}]" in names
 
 
+def test_a_kernel_that_cannot_read_embeddings_is_refused(site):
+    project = site.project([], kernel=None, encoder="text")
+    imported(project, as_csv(texts(12)))
+    for settings in ({"kernel": "hik"}, {"normalise": True}, {"model": "forest"}):
+        assert "kernel rbf or linear" in project.patch("", {"settings": settings}, 422)["detail"]
+    assert project.patch("", {"settings": {"kernel": "linear"}})["settings"]["kernel"] == "linear"
+
+
 def test_a_project_may_do_without(site):
     project = site.project([], kernel=None, encoder="text", encoder_options={"model": None})
     imported(project, as_csv(texts(12)))

@@ -1,7 +1,6 @@
 """Photographs, end to end over HTTP, beside pipelines over the same encoder's rows and over plain features."""
 
 import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from tests.benchmarks.sight.curves import IntersectionSVC, Result, add, by_margi
 BUDGETS = (100, 200, 400, 600)
 FIRST = 20  # labels drawn at random, the same for all
 OURS: dict[str, dict[str, Any]] = {"AskNext": {}, "AskNext, set to softmax": {"likelihood": "softmax"}}
+PATIENCE = 600.0  # seconds until a server on a busy machine is ready
 SIDE, CELL, TURNS = 128, 16, 9  # of the plain features
 
 
@@ -56,7 +56,9 @@ def over_http(pool: Sequence[Path], test: Sequence[Path], labels, truth, first, 
     """A project that guesses its encoder; the person skips all test pictures, so that they are predicted only."""
     classes = sorted({*labels, *truth})
     with tempfile.TemporaryDirectory() as data:
-        server = Process(None, Path(data, "data")).start()
+        server = Process(None, Path(data, "data"))
+        server.patience = PATIENCE
+        server.start()
         try:
             with Client(server.address, ADMIN, timeout=600) as client:
                 project = client.create_project("scenes", classes, {"encoder": "auto"} | settings).id
@@ -80,7 +82,7 @@ def answered(client: Client, project: str, label_of: dict[str, str], keys, truth
         key = pool[first[n - 1]] if n <= len(first) else client.query(project)[0].key
         client.label(project, key, label_of[key])
         if n >= max(FIRST_TRAINING, GROWTH * trained):
-            wait_for_training(client, project, n)
+            client.wait_for_job(project, client.train(project))  # the one that begins by itself, if it has begun
             trained = n
         if n in BUDGETS:
             predictions = client.predict(project, keys=test)
@@ -88,17 +90,6 @@ def answered(client: Client, project: str, label_of: dict[str, str], keys, truth
             p = np.array([[prediction.probabilities[c] for c in classes] for prediction in predictions])
             found[n] = score(p, classes, truth)
     return found
-
-
-def wait_for_training(client: Client, project: str, n_labels: int) -> None:
-    """Until a training knew so many labels."""
-    while True:
-        jobs = [job for job in client.list_jobs(project) if job.kind == "train"]
-        if any(job.state == "failed" for job in jobs):
-            raise RuntimeError(f"a training failed: {jobs}")
-        if any(job.state == "done" and (job.result or {}).get("labels", 0) >= n_labels for job in jobs):
-            return
-        time.sleep(0.05)
 
 
 def pipelines(pool: Sequence[Path], test: Sequence[Path], labels, truth, first) -> dict[str, Result]:

@@ -32,6 +32,35 @@ def test_steps_of_single_columns_are_for_intersections():
     assert all(c.behind >= -2 * c.behind_error for c in choice.contenders)
 
 
+def histograms_of_any_size(n=80):
+    """The class is in the shares of the columns, and nothing is in the size of a row."""
+    x, y = word_counts(n, 30, 2)
+    return x * 10.0 ** np.random.default_rng(1).uniform(0, 2, (n, 1)), y
+
+
+def test_rows_of_very_different_sizes_are_for_the_normalised_kernel(monkeypatch):
+    assert "hik-normalised" in candidates(Settings(), histograms_of_any_size()[0])
+    monkeypatch.setattr("core.selection.kernel.candidates", lambda *_: ["hik", "hik-normalised"])
+    x, y = histograms_of_any_size()
+    choice = choose_kernel(Settings(), x, y, 2)
+    assert choice.name == "hik-normalised"
+    assert choice.settings.normalise
+    assert choose_kernel(Settings(), x / x.sum(axis=1, keepdims=True), y, 2).name == "hik"  # the same kernel then
+
+
+def test_kernels_that_differ_by_rounding_are_the_same():
+    errors = np.linspace(0.5, 1.5, 20)
+    assert compare({"hik": errors, "rbf": errors * (1.0 - 1e-9)}, None)[0] == "hik"
+    assert compare({"hik": errors, "rbf": errors * 0.9}, None)[0] == "rbf"
+
+
+def test_the_normalised_kernel_only_where_the_matrix_of_labels_fits_into_memory():
+    x, y = histograms_of_any_size(40)
+    room = 8 * 40**2
+    tried = [choose_kernel(Settings(max_memory=most), x, y, 2, n_rows=1).contenders for most in (room, room - 1)]
+    assert ["hik-normalised" in {c.name for c in contenders} for contenders in tried] == [True, False]
+
+
 @pytest.mark.jit
 def test_the_estimator_chooses_and_decides_again_when_labels_have_doubled():
     from core import GPHIKClassifier
