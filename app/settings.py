@@ -10,7 +10,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class ServiceSettings(BaseSettings):
     """All of them have defaults that are safe on one's own machine."""
 
-    model_config = SettingsConfigDict(env_prefix="ASKNEXT_", env_ignore_empty=True, frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="ASKNEXT_", env_ignore_empty=True, frozen=True, protected_namespaces=()
+    )
 
     host: str = Field("127.0.0.1", description="address to listen on; only this machine by default")
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 takes a free one")
@@ -70,6 +72,11 @@ class ServiceSettings(BaseSettings):
     dask_ca: Path | None = Field(None, description="for tls://, the file of the authority that signs certificates")
     dask_cert: Path | None = Field(None, description="for tls://, the file of our certificate")
     dask_key: Path | None = Field(None, description="for tls://, the file of its key")
+    text_model: str | None = Field(
+        None, description="a pretrained model that texts are embedded with: a folder, or a name in the local cache"
+    )
+    picture_model: str | None = Field(None, description="the same for pictures (CLIP)")
+    model_downloads: bool = Field(False, description="whether pretrained models may be downloaded from Hugging Face")
     job_threads: int = Field(2, ge=1, le=64, description="threads for training and imports")
     snapshot_seconds: float = Field(30.0, ge=0.1, description="least time between two snapshots of a model")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core._types import Indices, Table
+from core._types import Floats, Indices, Table
 from core.classes import ClassTree
 from core.histograms import Allocate, Complement, Histograms, reduced
 from core.kernels import (
@@ -119,7 +119,9 @@ def make_operator(
     return (StoredOperator if stored else DenseOperator)(dense(x), kernel)
 
 
-def make_regression(settings: Settings, operator: Operator, labels: Indices, n_classes: int) -> LabelRegression:
+def make_regression(
+    settings: Settings, operator: Operator, labels: Indices, n_classes: int, noise_factors: Floats | None = None
+) -> LabelRegression:
     """Label regression over the rows of an operator; labels are their class numbers, n."""
     return LabelRegression(
         operator,
@@ -127,6 +129,7 @@ def make_regression(settings: Settings, operator: Operator, labels: Indices, n_c
         n_classes,
         noise=float(settings.noise),
         balance=settings.balance,
+        noise_factors=noise_factors,
         rule=settings.posterior,
         max_memory=settings.max_memory,
     )

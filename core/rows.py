@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from core._types import Floats, Table
 from core.histograms import CodedRows, RawRows
+from core.vectors import PoolVectors
 
 HistogramRows = CodedRows | RawRows
 """Rows that histogram intersection kernels compare: values as they came, or level ids."""
@@ -22,7 +23,7 @@ HistogramRows = CodedRows | RawRows
 class ChannelRows:
     """The same rows as each channel of a sum of kernels reads them."""
 
-    channels: "tuple[HistogramRows | Floats, ...]"
+    channels: "tuple[HistogramRows | PoolVectors | Floats, ...]"
 
     def __len__(self) -> int:
         return n_rows(self.channels[0])
@@ -31,7 +32,7 @@ class ChannelRows:
         return ChannelRows(tuple(channel[rows] for channel in self.channels))
 
 
-Rows = HistogramRows | ChannelRows | Floats
+Rows = HistogramRows | ChannelRows | PoolVectors | Floats
 """Rows to predict or to learn: histograms, an n x D array for the other kernels, or both for a sum of kernels.
 
 The linear operator also takes a CSR matrix, which scipy leaves untyped.
@@ -82,7 +83,22 @@ def concatenate(rows: Rows, others: Sequence[Rows]) -> Rows:
         columns = zip(*(channel_rows(other).channels for other in others), strict=True)
         pairs = zip(rows.channels, columns, strict=True) if others else ((own, ()) for own in rows.channels)
         return ChannelRows(tuple(concatenate(own, more) for own, more in pairs))  # type: ignore[misc]
+    if isinstance(rows, PoolVectors):
+        return rows.concatenate(
+            [other.numbers if isinstance(other, PoolVectors) else vectors(other) for other in others]
+        )
     return np.concatenate([vectors(rows), *map(vectors, others)])
+
+
+def pooled(rows: Rows, memory: float) -> Rows:
+    """The same rows as a pool keeps them, with so many bytes for what labels compare them with."""
+    if isinstance(rows, ChannelRows):
+        dense = [own for own in rows.channels if not isinstance(own, HistogramRows)]
+        return ChannelRows(tuple(pooled(own, memory / max(len(dense), 1)) for own in rows.channels))  # type: ignore[misc]
+    if isinstance(rows, HistogramRows) or sp.issparse(rows):
+        return rows
+    numbers = rows.numbers if isinstance(rows, PoolVectors) else rows
+    return PoolVectors(numbers, int(memory / (8 * max(len(numbers), 1))))
 
 
 def histogram_rows(rows: Rows) -> HistogramRows:
@@ -110,4 +126,4 @@ def vectors(rows: Rows) -> Table:
     """The same rows, which must be a dense array (or a CSR matrix)."""
     if isinstance(rows, HistogramRows | ChannelRows):
         raise TypeError(f"expected dense vectors; got {type(rows).__name__}, which histogram kernels compare")
-    return rows
+    return rows.numbers.astype(np.float64, copy=False) if isinstance(rows, PoolVectors) else rows

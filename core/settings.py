@@ -17,6 +17,7 @@ from core.tuning import CriterionName
 KernelName = Literal["hik", "rbf", "linear"]
 KernelRule = KernelName | Literal["auto"]
 ModelRule = Literal["gp", "forest", "auto"]
+LikelihoodRule = Likelihood | Literal["auto"]
 TuneRule = CriterionName | Literal["cv"] | None
 
 
@@ -70,6 +71,7 @@ class Settings:
     split: bool = False
     levels: LevelRule = "auto"
     balance: bool = False
+    class_weights: Mapping[Any, float] | None = None
     posterior: PosteriorRule = "auto"
     groups: Any = None
     gamma: float | Literal["scale"] = "scale"
@@ -78,7 +80,7 @@ class Settings:
     tune_weights: bool = False
     l1: float = 0.0
     l2: float = 0.0
-    likelihood: Likelihood = "gaussian"
+    likelihood: LikelihoodRule = "gaussian"
     tree: Mapping[Any, Any] | None = None
     class_variances: bool = False
     model: ModelRule = "gp"
@@ -89,7 +91,13 @@ class Settings:
     def lives_in_parts(self) -> bool:
         """Whether a pool under these settings may be in parts: dense vectors, softmax and forests are in one place."""
         kernel = isinstance(self.kernel, tuple) or self.kernel in ("hik", "auto")
-        return kernel and self.likelihood == "gaussian" and self.model != "forest"
+        return kernel and self.likelihood != "softmax" and self.model != "forest"
+
+    @property
+    def leaves_likelihood(self) -> bool:
+        """Whether either likelihood may be chosen: what belongs to label regression alone decides for it."""
+        regression = self.balance or self.posterior != "auto" or self.l1 or self.l2 or self.model != "gp"
+        return self.likelihood == "auto" and not regression
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, Sequence) and not isinstance(self.kernel, str):
@@ -120,7 +128,7 @@ class Settings:
         check_choice("kernel", self.kernel, ("hik", "rbf", "linear", "auto"))
         check_choice("transform", self.transform, (None, "power", "exp"))
         check_choice("posterior", self.posterior, ("auto", *POSTERIORS))
-        check_choice("likelihood", self.likelihood, get_args(Likelihood))
+        check_choice("likelihood", self.likelihood, ("gaussian", "softmax", "auto"))
         self._check_likelihood()
         self._check_model()
         for name in ("normalise", "complement", "split", "balance", "tune_weights", "class_variances"):
@@ -129,6 +137,7 @@ class Settings:
             check_number(name, getattr(self, name), positive=True)
         for name in ("bias", "l1", "l2"):
             check_number(name, getattr(self, name), positive=False)
+        self._check_class_weights()
         if not (isinstance(self.gamma, str) and self.gamma == "scale"):
             check_number("gamma", self.gamma, positive=True)
         if isinstance(self.levels, int | np.integer) and not isinstance(self.levels, bool):
@@ -136,6 +145,16 @@ class Settings:
         else:
             check_choice("levels", self.levels, ("auto", "few", None, "a whole number"))
         self._check_together()
+
+    def _check_class_weights(self) -> None:
+        if self.class_weights is None:
+            return
+        if not isinstance(self.class_weights, Mapping):
+            raise ValueError(
+                f"class_weights must give the weight of classes, {{label: weight}}; got {self.class_weights!r}"
+            )
+        for label, weight in self.class_weights.items():
+            check_number(f"class_weights[{label!r}]", weight, positive=True)
 
     def _check_together(self) -> None:
         """What of one kernel and its posterior goes together."""
@@ -146,9 +165,10 @@ class Settings:
             raise ValueError("complement and split are two ways to read the same numbers; choose one")
         if self.tune == "bound" and (self.kernel != "hik" or self.tune_weights):
             raise ValueError('tune="bound" is for kernel="hik" without tune_weights: the bound has no gradient')
-        if self.normalise and (self.posterior not in ("auto", "dual") or self.tune == "bound"):
+        if self.normalise and (self.posterior == "levels" or self.tune == "bound"):
             raise ValueError(
-                'normalise=True has no level space: it needs posterior="dual" and tune="loo" or "evidence"'
+                'normalise=True has no level space: it needs posterior="dual" or "iterative" and '
+                'tune="loo" or "evidence"'
             )
         if self.kernel == "auto" and self.posterior != "auto":
             raise ValueError(f'kernel="auto" needs posterior="auto"; got {self.posterior!r}')
@@ -170,14 +190,14 @@ class Settings:
             settings.check()
 
     def _check_likelihood(self) -> None:
-        if self.likelihood == "gaussian":
+        if self.likelihood != "softmax":
             check_choice("tune", self.tune, (None, *get_args(CriterionName)))
             if self.tree is not None or self.class_variances:
                 raise ValueError('tree and class_variances belong to likelihood="softmax"')
             return
         check_choice("tune", self.tune, (None, "cv"))
-        if self.balance or self.posterior != "auto" or self.l1 or self.l2:
-            raise ValueError('balance, posterior, l1 and l2 belong to likelihood="gaussian"')
+        if self.balance or self.class_weights is not None or self.posterior != "auto" or self.l1 or self.l2:
+            raise ValueError('balance, class_weights, posterior, l1 and l2 belong to likelihood="gaussian"')
         if self.tree is not None and self.kernel == "auto":
             raise ValueError('kernel="auto" compares kernels by label regression, which knows no tree: name a kernel')
         if self.tree is not None and not isinstance(self.tree, Mapping):
@@ -191,7 +211,7 @@ class Settings:
                 raise ValueError(f"{name} must be a whole number; got {getattr(self, name)!r}")
         if self.model == "gp":
             return
-        if self.likelihood != "gaussian":
+        if self.likelihood == "softmax":
             raise ValueError(
                 f'model={self.model!r} needs likelihood="gaussian": the leaves of a forest are label regressions'
             )

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -58,15 +59,21 @@ def pins():
 
 
 def required():
-    """Every requirement of the project, of all extras."""
-    texts = PROJECT["dependencies"] + [text for extra in PROJECT["optional-dependencies"].values() for text in extra]
-    return [Requirement(text) for text in texts]
+    """Every requirement of the project, of all extras but the one that is not locked."""
+    extras = {name: texts for name, texts in PROJECT["optional-dependencies"].items() if name != "embeddings"}
+    return [Requirement(text) for text in [*PROJECT["dependencies"], *chain.from_iterable(extras.values())]]
 
 
 @pytest.mark.parametrize("requirement", required(), ids=str)
 def test_the_lock_satisfies_what_the_project_requires(requirement):
     assert requirement.marker is None or requirement.marker.evaluate(default_environment())
     assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
+
+
+def test_the_lock_has_no_torch():
+    """It comes in builds of some gigabytes: who wants the extra embeddings chooses one."""
+    assert not pins().keys() & {"torch", "transformers", "sentence-transformers"}
+    assert f"--extra ,{' '.join(sorted({*PROJECT['optional-dependencies']} - {'embeddings'}))})" in MAKEFILE
 
 
 def test_the_lock_names_no_place():
@@ -77,7 +84,7 @@ def test_the_lock_names_no_place():
 def test_everything_is_installed_as_locked():
     assert "LOCKED := --constraint requirements.lock\n" in MAKEFILE
     installs = [line for line in MAKEFILE.splitlines() if "--editable" in line]
-    assert len(installs) == 3
+    assert len(installs) == 4
     assert all("$(INSTALL) $(LOCKED)" in line for line in installs)
     assert re.search(r"^\$\(VENV\)/ready:.* requirements\.lock", MAKEFILE, re.MULTILINE)
 

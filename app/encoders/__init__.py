@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from app.encoders import archive
 from app.encoders.contract import Channel, Encoded, Encoder, Kind, Raw, Step, silent
 from app.encoders.image import ImageEncoder
+from app.encoders.pretrained import AUTO, check_installed
 from app.encoders.sets import SetEncoder
 from app.encoders.table import TableEncoder
 from app.encoders.text import TextEncoder
@@ -46,11 +47,14 @@ def check_options(kind: str, options: Mapping[str, Any]) -> None:
     if encoder is None:
         raise ValueError("options belong to an encoder that is named: text, image, table, vectors or sets")
     try:
-        encoder.options_type.model_validate(dict(options))
+        found = encoder.options_type.model_validate(dict(options))
     except ValidationError as error:
         known = ", ".join(encoder.options_type.model_fields)
         where = "; ".join(f"{'.'.join(map(str, e['loc']))[:100]}: {e['msg']}" for e in error.errors()[:5])
         raise ValueError(f"encoder_options: {where}; known are {known}") from error
+    model = getattr(found, "model", None)
+    if model not in (None, AUTO):
+        check_installed(model)
 
 
 def restore(state: bytes) -> Encoder:

@@ -85,6 +85,16 @@ class Encoder(ABC):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was learnt."""
 
+    @property
+    def needs_model(self) -> bool:
+        """Whether it embeds by a pretrained model, which takes seconds to load and much memory."""
+        return False
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether an item may be a row of cells."""
+        return False
+
     def names(self) -> list[str] | None:
         """The names of all columns, where they mean something to people."""
         return None

@@ -22,6 +22,8 @@ VECTOR_NAMES = ("features", "vector", "embedding", "embeddings")
 SET_NAMES = ("set", "vectors", "points")
 WORDS = {"text": "texts", "image": "pictures", "table": "a table", "vectors": "vectors", "sets": "sets of vectors"}
 TEXT_WORDS = 5.0  # words an unnamed column of texts has on average
+BESIDE_WORDS = 2.0  # and one with a name of texts that stands beside others
+MAX_TEXTS = 4  # columns of texts that are read by themselves
 MAX_STRAY_SHARE = 0.05  # of the files may be outside of the folders of their classes
 VECTOR_COLUMNS = 16  # columns of numbers from which on they are one vector
 
@@ -41,8 +43,8 @@ class Guess:
     folders: tuple[str, ...] = ()  # innermost folders of a zip, where they look like classes
     ways: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
 
-    def read_as(self, kind: Kind, column: str | None = None) -> "Guess":
-        """The guess with this kind because somebody says so, texts from this column if there is such a one.
+    def read_as(self, kind: Kind, chosen: Sequence[str] = ()) -> "Guess":
+        """The guess with this kind because somebody says so, texts from those of these columns that are there.
 
         >>> guess_columns(["name", "size"], [["Ann", "3"], ["Bo", "4"]]).read_as("text").columns
         ('name',)
@@ -51,10 +53,11 @@ class Guess:
             raise ValueError(f"this file cannot be read as {kind}, but as {' or '.join(self.ways)}: {self.why}")
         columns = self.ways[kind]
         if kind == "text" and columns:
-            columns = (column,) if column in columns else self.columns if self.kind == "text" else columns[:1]
+            own = self.columns if self.kind == "text" else columns[:1]
+            columns = tuple(column for column in dict.fromkeys((*own, *columns)) if column in chosen) or own
         if (kind, columns) == (self.kind, self.columns):
             return self
-        why = f"the texts are in {columns[0]!r}" if kind == "text" else f"read as {WORDS[kind]}, as you chose"
+        why = f"the texts are in {_listed(columns)}" if kind == "text" else f"read as {WORDS[kind]}, as you chose"
         return replace(self, kind=kind, columns=columns, why=why)
 
 
@@ -147,9 +150,13 @@ def guess_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Guess
     other = [name for name in rest if name not in words]
     named: dict[Kind, tuple[str, ...]] = {"text": (*words, *other), "table": tuple(rest), "vectors": tuple(numeric)}
     ways = {kind: columns for kind, columns in named.items() if columns}
-    text = _text_column(words)
-    if text is not None:
-        return Guess("text", text[1], (text[0],), key, label, ways=ways)
+    texts = _text_columns(words)
+    if texts:
+        lengths = [f"{words[name]:.0f}" for name in texts]
+        why = f"the column {texts[0]!r} holds texts of {lengths[0]} words on average"
+        if len(texts) > 1:
+            why = f"the columns {_listed(texts)} hold texts of {_joined(lengths)} words on average"
+        return Guess("text", why, texts, key, label, ways=ways)
     if len(numeric) == len(rest) >= VECTOR_COLUMNS and not any(is_missing(c) for name in rest for c in cells[name]):
         return Guess("vectors", f"all {len(rest)} columns hold numbers", tuple(rest), key, label, ways=ways)
     counts = Counter(kinds.values())
@@ -182,15 +189,28 @@ def _words(cells: Mapping[str, Sequence[str]], names: Sequence[str]) -> dict[str
     return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
 
-def _text_column(words: Mapping[str, float]) -> tuple[str, str] | None:
-    """The column of texts, and why it is one."""
+def _text_columns(words: Mapping[str, float]) -> tuple[str, ...]:
+    """The columns of texts: what they are about first, then those that stand beside it, like a title."""
     named = _first_named(words, TEXT_NAMES)
-    if named is not None:
-        return named, f"the column {named!r} holds texts of {words[named]:.0f} words on average"
-    longest = next(iter(words), None)
-    if longest is not None and words[longest] >= TEXT_WORDS:
-        return longest, f"cells of the column {longest!r} have {words[longest]:.0f} words on average"
-    return None
+    main = named or next((name for name, count in words.items() if count >= TEXT_WORDS), None)
+    if main is None:
+        return ()
+    known = {name for name in words if name.strip().lower() in TEXT_NAMES}
+    others = [name for name, count in words.items() if count >= (BESIDE_WORDS if name in known else TEXT_WORDS)]
+    return (main, *(name for name in others if name != main))[:MAX_TEXTS]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """In words.
+
+    >>> _listed(["title", "body"])
+    "'title' and 'body'"
+    """
+    return _joined([repr(name) for name in names])
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _is_hidden(name: str) -> bool:

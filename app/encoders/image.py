@@ -1,7 +1,7 @@
 """Pictures as histograms of visual words, gradients, textures and colours, each in parts of the picture."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -14,6 +14,7 @@ from pydantic import Field
 from app.encoders import descriptors as local
 from app.encoders.contract import Arrays, Channel, Encoded, Encoder, Options, Raw, Step, silent
 from app.encoders.pictures import BrokenPictureError, luma_and_colour, read_picture
+from app.encoders.pretrained import AUTO, KERNEL, MODEL, ModelName, Pretrained, chosen
 from app.encoders.processes import in_portions, processes_for
 from core._types import Floats, Indices
 
@@ -34,15 +35,20 @@ class ImageOptions(Options):
     colours: Words = Field(64, description="colours, at most")
     colour_grids: Grids = Field((1, 2), description="spatial pyramid of colours")
     sample: Annotated[int, Field(ge=1)] = Field(500, description="pictures that vocabularies are learnt from, at most")
+    model: ModelName = Field(AUTO, description=MODEL)
 
 
 @dataclass(frozen=True, eq=False)
 class ImageEncoder(Encoder):
-    """Each channel of a row sums to 1; a picture without any gradient has an empty channel of them."""
+    """Each channel of a row sums to 1; a picture without any gradient has an empty channel of them.
+
+    A pretrained model has the last channel.
+    """
 
     options: ImageOptions
     words: Floats  # n x 128, centres of descriptors
     colours: Floats  # n x 3
+    pretrained: Pretrained | None = None
 
     kind: ClassVar = "image"
     options_type: ClassVar = ImageOptions
@@ -53,6 +59,9 @@ class ImageEncoder(Encoder):
         if not (options.word_grids or options.gradient_grids or options.texture_grids or options.colour_grids):
             names = "word_grids, gradient_grids, texture_grids and colour_grids"
             raise ValueError(f"at least one of {names} must name a grid")
+        model = chosen(options.model, "image")
+        pretrained = None if model is None else Pretrained.of(model, "image")
+        options = options.model_copy(update={"model": model})
         order = np.random.default_rng(seed).permutation(len(raws))
         sample = [(raws[place], seed + int(place)) for place in np.sort(order[: options.sample])]
         found: dict[int, tuple[Floats, Floats]] = {}
@@ -65,26 +74,33 @@ class ImageEncoder(Encoder):
             raise ValueError(f"none of the {len(sample)} files that were tried is a picture")
         points = [found[place] for place in sorted(found)]
         words, colours = (np.concatenate(part) for part in zip(*points, strict=True))
-        return cls(options, _centres(words, options.words, seed), _centres(colours, options.colours, seed))
+        centres = _centres(words, options.words, seed), _centres(colours, options.colours, seed)
+        return cls(options, *centres, pretrained)
 
     @classmethod
     def of_arrays(cls, options: ImageOptions, arrays: Arrays) -> Self:
         """Both vocabularies."""
-        return cls(options, arrays["words"], arrays["colours"])
+        return cls(options, arrays["words"], arrays["colours"], Pretrained.of_arrays(options.model, arrays))
 
     @classmethod
     def old_options(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Options of an encoder that was stored before there were textures."""
-        return {"texture_grids": ()} | options
+        """Options of an encoder that was stored before there were textures and models."""
+        return {"texture_grids": (), "model": None} | options
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Grids of words, of gradients, of textures, of colours."""
-        return tuple(
+        """Grids of words, of gradients, of textures, of colours, then the embedding."""
+        counted = tuple(
             Channel(f"{name} {grid}x{grid}", grid * grid * size)
             for name, size, grids in self._vocabularies()
             for grid in grids
         )
+        return counted + (() if self.pretrained is None else (self.pretrained.channel,))
+
+    @property
+    def needs_model(self) -> bool:
+        """With an embedding."""
+        return self.pretrained is not None
 
     def encode(self, raws: Sequence[Raw], on_step: Step = silent) -> Encoded:
         """A sparse row for each picture, by as many processes as there are cores."""
@@ -92,6 +108,16 @@ class ImageEncoder(Encoder):
 
     def encode_with(self, processes: int, raws: Sequence[Raw], on_step: Step = silent) -> Encoded:
         """Encode by so many processes; the rows do not depend on how many."""
+        if self.pretrained is None:
+            return self._histograms(processes, raws, on_step)
+        n = len(raws)
+        counted = self._histograms(processes, raws, lambda done: on_step(done // 2))
+        pictures = [raws[place] for place in counted.good]
+        vectors = self.pretrained.embed(pictures, self._picture, lambda done: on_step((n + done) // 2))
+        return replace(counted, table=sp.hstack([counted.table, vectors], format="csr"))
+
+    def _histograms(self, processes: int, raws: Sequence[Raw], on_step: Step) -> Encoded:
+        """What is counted of each picture."""
         results: list[Any] = [None] * len(raws)
         done = 0
         lost = partial(str, "damaged: it cannot be read")
@@ -101,8 +127,14 @@ class ImageEncoder(Encoder):
             on_step(done)
         broken = {place: result for place, result in enumerate(results) if isinstance(result, str)}
         good = [place for place in range(len(raws)) if place not in broken]
-        empty = sp.csr_matrix((0, sum(channel.columns for channel in self.channels)))
+        columns = sum(grid * grid * size for _, size, grids in self._vocabularies() for grid in grids)
+        empty = sp.csr_matrix((0, columns))
         return Encoded(sp.vstack([empty, *(results[place] for place in good)], format="csr"), good, broken)
+
+    def _picture(self, raw: Raw) -> Any:
+        """A picture as models read it."""
+        assert isinstance(raw, Path)
+        return read_picture(raw, self.options.size, MIN_SIZE)
 
     def rows(self, raws: Sequence[Raw]) -> list[Any]:
         """A CSR row for each picture, or the reason why there is none."""
@@ -140,7 +172,19 @@ class ImageEncoder(Encoder):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Both vocabularies."""
-        return {"words": self.words, "colours": self.colours}
+        own = {"words": self.words, "colours": self.colours}
+        return own | ({} if self.pretrained is None else self.pretrained.arrays())
+
+    def model(self) -> dict[str, Any]:
+        """One kernel with a weight for each channel, or a sum where a model has one of them."""
+        if self.pretrained is None:
+            return {}
+        kernels = self.kernels()
+        return {"kernel": [*kernels[:-1], kernels[-1] | KERNEL]}
+
+    def describe(self) -> dict[str, Any]:
+        """The description, with the checksum of the model."""
+        return super().describe() | ({} if self.pretrained is None else {"checksum": self.pretrained.checksum})
 
 
 def _nothing() -> None:

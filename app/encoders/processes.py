@@ -18,10 +18,14 @@ PORTION = 16
 WORTHWHILE = 100  # items for which another process is worth its start
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def processes_for(n_items: int) -> int:
     """How many processes: as many as there are cores, but none that would have little to do."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, max(1, n_items // WORTHWHILE))
+    return min(cores(), max(1, n_items // WORTHWHILE))
 
 
 def in_portions(

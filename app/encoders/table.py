@@ -105,6 +105,11 @@ class TableEncoder(Encoder):
         """Options of an encoder that was stored before there were standardised columns."""
         return {"standardised": False} | options
 
+    @property
+    def reads_columns(self) -> bool:
+        """Always."""
+        return True
+
     def model(self) -> dict[str, Any]:
         """The sum of what columns say one by one and of what they say together."""
         if not self.options.standardised:

@@ -18,7 +18,7 @@ from app.services.imports.raw_run import RawImport
 from app.services.imports.tables import MAX_TEXT_CHARACTERS
 from app.services.items import features
 from app.services.items.add import AddItems, NewItem
-from app.services.items.encoder import fitted_encoder
+from app.services.items.encoder import encode_here
 from app.services.items.media import Media
 from app.services.registry.running import Running
 from app.services.runtime.jobs import Progress
@@ -160,7 +160,7 @@ class Intake:
             return {}
         if source.guess.kind == "image":
             self.media.open(project.id)
-        encoded = fitted_encoder(project).encode([item.raw for item in portion.items])
+        encoded = encode_here(project, [item.raw for item in portion.items])
         good = [portion.items[place] for place in encoded.good]
         blobs = features.blobs(encoded.table)
         items = [NewItem(one.name, blob, self._data(one)) for one, blob in zip(good, blobs, strict=True)]

@@ -5,7 +5,7 @@ raises an IndexError. Measured, a gather of one column is faster with its checks
 and a scatter of two columns some 10 %.
 """
 
-from core._jit import coding, counting, factor, moments, products, routing, scores
+from core._jit import coding, counting, factor, moments, products, routing, scores, vectors
 from core._jit.compile import compile_all, compiled_signatures
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "products",
     "routing",
     "scores",
+    "vectors",
 ]

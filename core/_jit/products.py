@@ -84,6 +84,26 @@ def gather_column(codes: Codes, starts: Indices, table: Floats, out: Floats, lo:
         out[i] = total
 
 
+@kernel(*((*coded, BLOCK, BLOCK, INDEX, INDEX) for coded in _CODED))
+def gather_pair(codes: Codes, starts: Indices, table: Floats, out: Floats, lo: int, hi: int) -> None:
+    """Gather for two columns, likewise."""
+    n_levels = table.shape[0]
+    check_slice(lo, hi, out.shape[0])
+    check_slice(0, 2, min(table.shape[1], out.shape[1]))
+    check_starts(starts, lo, hi, codes.size)
+    for i in range(lo, hi):
+        first = 0.0
+        second = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            c = codes[k]
+            if c >= n_levels:
+                raise IndexError(OUTSIDE)
+            first += table[c, 0]
+            second += table[c, 1]
+        out[i, 0] = first
+        out[i, 1] = second
+
+
 @kernel((INDICES, INDICES, VECTOR, BLOCK, BLOCK))
 def table(order: Indices, start: Indices, u: Floats, w: Floats, out: Floats) -> None:
     """out[s] = sum over levels s' <= s of u_s' w_s', plus u_s times the sum of w above s; per dimension.

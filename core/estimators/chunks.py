@@ -157,7 +157,7 @@ def fit_chunks(settings: Settings, chunks: Chunks | SpreadChunks) -> FromChunks:
 
 def _check(settings: Settings) -> None:
     """Raise a ValueError for what sums over chunks cannot do."""
-    expected = {"kernel": "hik", "likelihood": "gaussian", "balance": False, "tune": None}
+    expected = {"kernel": "hik", "likelihood": "gaussian", "balance": False, "class_weights": None, "tune": None}
     for name, value in expected.items():
         if getattr(settings, name) != value:
             raise ValueError(f"chunks need {name}={value!r}; got {getattr(settings, name)!r}")

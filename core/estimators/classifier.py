@@ -55,6 +55,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         8,192 over all columns; None keeps every value.
     balance : noise in proportion to the size of the class, against imbalance. An update then costs a new fit, because
         each label changes the noise of all.
+    class_weights : None, or as how many rows each row of a class counts, {label: weight}: its noise is divided by that.
     posterior : "dual", "levels", "iterative", or "auto" for the cheapest.
     max_memory : bytes the posterior may take when it is chosen by "auto".
     tune : None keeps eta, gamma and noise as they are given; "loo" finds those with the least leave-one-out squared
@@ -119,6 +120,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         split: bool = False,
         levels: LevelRule = "auto",
         balance: bool = False,
+        class_weights: Any = None,
         posterior: PosteriorRule = "auto",
         groups: Any = None,
         gamma: float | Literal["scale"] = "scale",
@@ -142,6 +144,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         self.split = split
         self.levels = levels
         self.balance = balance
+        self.class_weights = class_weights
         self.posterior = posterior
         self.groups = groups
         self.gamma = gamma
@@ -224,7 +227,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         elif isinstance(self._model, SummedRegression):
             self._model.learn(self.code(X), labels, renumber, nodes.tree.n_classes)
         else:
-            self._model.add(query, labels, renumber, nodes.tree.n_classes)
+            self._model.add(query, labels, renumber, nodes.tree.n_classes, self._noise_factors(y))
         if self._chooser is not None:
             self._chooser = self._chooser.with_rows(X)
         self._name_classes(known)
@@ -305,7 +308,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         if isinstance(self._model, SoftmaxClasses):
             self._model.relabel(labels, renumber, nodes.tree)
         else:
-            self._model.relabel(labels, nodes.tree.n_classes)
+            self._model.relabel(labels, nodes.tree.n_classes, self._noise_factors(np.array(nodes.names)[labels]))
         self._name_classes(known)
         return self
 
@@ -462,6 +465,9 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
 
     def _start(self, X: Any, y: Any, known: Any) -> Self:
         nodes = class_names(known, self._settings.tree)
+        unknown = [label for label in self._settings.class_weights or () if label not in nodes.names]
+        if unknown:
+            raise ValueError(f"class_weights names {unknown[0]!r}, but the labels are {list(nodes.names)!r}")
         labels = nodes.numbers(y)
         if self._chooser is not None:
             self._chooser = self._chooser.decided(X, labels, nodes.tree.n_classes)
@@ -479,7 +485,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         self._model = (
             make_softmax(self._settings, operator, labels, nodes.tree)
             if softmax
-            else make_regression(self._settings, operator, labels, nodes.tree.n_classes)
+            else make_regression(self._settings, operator, labels, nodes.tree.n_classes, self._noise_factors(y))
         )
         self._name_classes(known)
         self.__dict__.pop("tuned_", None)
@@ -488,6 +494,13 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         if self._chooser is not None:
             self._warn(self.choice_.at_bounds)
         return self
+
+    def _noise_factors(self, y: Any) -> Floats | None:
+        """What multiplies the noise of rows with these labels; None for nothing."""
+        weights = self._settings.class_weights
+        return (
+            None if weights is None else np.array([1.0 / weights.get(label, 1.0) for label in np.asarray(y).tolist()])
+        )
 
     def _given(self) -> Given:
         """Kernel and noise as the user set them."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core._types import Floats, Indices
-from core.kernels import LinearKernel
-from core.linalg import ChannelSum, DensePredictor, LinearPredictor, LookupTable, NormalisedTable, Predictor
+from core.linalg import ChannelSum, LinearPredictor, LookupTable, NormalisedTable, Predictor
 from core.rows import ChannelRows, Rows, channel_rows, coded_rows, vectors
 from core.softmax import Latents
 
@@ -56,10 +55,6 @@ def contributions(predictor: Predictor, row: Rows, width: int, channels: Sequenc
 def _linear(predictor: Predictor, row: Floats) -> Contributions | None:
     """Of a linear kernel; None for others."""
     columns = np.flatnonzero(row[0])
-    if isinstance(predictor, DensePredictor) and isinstance(predictor.kernel, LinearKernel):
-        slopes = predictor.kernel.dim_weights[columns, None] * (predictor.x[:, columns].T @ predictor.v)
-        constant = predictor.kernel.bias * predictor.v.sum(axis=0)
-        return Contributions(columns, row[0, columns, None] * slopes, constant)
     if isinstance(predictor, LinearPredictor):
         return Contributions(columns, row[0, columns, None] * predictor.w[columns], predictor.constant)
     return None

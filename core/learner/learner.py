@@ -12,12 +12,12 @@ from core._types import Arrays, Floats, Indices, Table, no_rows
 from core.checks import check_number, check_numbers, check_whole
 from core.classes import Nodes, checked_name
 from core.drafts import Drafted, all_or_nothing, read_only
-from core.histograms import Allocate, Engine
+from core.histograms import Allocate, Chunked, Engine
 from core.insight.explanations import Contributions, contributions
 from core.insight.pool_map import PoolKernel
 from core.insight.stopping import Advice
 from core.insight.track_record import TrackRecord
-from core.learner.build import choose
+from core.learner.build import Choices, choose
 from core.learner.record import Labelling
 from core.learner.view import Published
 from core.models.base import PoolModel
@@ -27,8 +27,6 @@ from core.posterior import LocalParts
 from core.posterior.parts import total
 from core.queries import Ask, Pick
 from core.queries.ask import ask
-from core.selection.kernel import Choice
-from core.selection.model import ModelChoice
 from core.settings import Settings
 from core.tables import as_table
 
@@ -68,13 +66,14 @@ class OnlineLearner(Drafted):
         self.settings.check()
         if self.settings.tree is not None:
             raise ValueError("the tree of an online learner comes with its classes: give parents, not the setting tree")
+        if self.settings.class_weights is not None:
+            raise ValueError("an online learner has no class_weights: give each label the noise_factor 1 / weight")
         self.nodes = self._checked(Nodes(tuple(classes), dict(parents or {})))
         self.version = 0
         self._parameters = parameters or Parameters()  # to begin with
         self._allocate = allocate
         self._engine = engine
-        self._choice: Choice | None = None  # with kernel="auto", how the kernel was chosen
-        self._model_choice: ModelChoice | None = None  # with model="auto", how the model was
+        self._choices = Choices()  # what the training that made it chose
         self._record = TrackRecord()
         self._in_use: ModelInUse | None = None  # until there are items
 
@@ -247,11 +246,13 @@ class OnlineLearner(Drafted):
             model.solver,
             model.rounds,
             model.hyperparameters,
-            now._choice,
+            now._choices.kernel,
             model.kind,
-            now._model_choice,
+            now._choices.model,
             model.is_outgrown,
             in_use.warnings,
+            in_use.likelihood,
+            now._choices.likelihood,
         )
 
     @all_or_nothing
@@ -271,8 +272,9 @@ class OnlineLearner(Drafted):
     def label(self, item: int, name: str, *, noise_factor: float = 1.0, drawn: bool = False) -> None:
         """Learn that this item is of this class; `noise_factor` multiplies the noise, for an unreliable annotator.
 
-        A second label for an item replaces the first. Names may be new. Say `drawn` of items that were drawn at random:
-        what the model thought of them before tells how good it is.
+        With 1 / w the label counts as w labels, for a class that is rare and wanted. A second label for an item
+        replaces the first. Names may be new. Say `drawn` of items that were drawn at random: what the model thought of
+        them before tells how good it is.
         """
         self._check_label(item, name, noise_factor)
         if item not in self._model.labelled_items:
@@ -399,7 +401,7 @@ class OnlineLearner(Drafted):
     ) -> "OnlineLearner":
         """A learner of these items and labels, at the cost of one fit; levels and scales come from all of the items.
 
-        With `train`, hyperparameters are found, and with kernel="auto" or model="auto" the kernel or the model is
+        With `train`, hyperparameters are found, and what the settings leave open ("auto": kernel, model, likelihood) is
         chosen again if labels have doubled since it was chosen last. `on_step` is called now and then; what it raises
         ends the work.
 
@@ -410,11 +412,12 @@ class OnlineLearner(Drafted):
         [[0.95, -0.95], [0.62, -0.62]]
         """
         x = as_table(x)
-        parameters, choice, model_choice = labelling.parameters, None, None
+        parameters, choices = labelling.parameters, Choices()
         if train:
-            parameters, choice, model_choice = choose(settings, x, labelling, on_step)
+            in_parts = engine is not None and isinstance(x, Chunked) and settings.lives_in_parts
+            parameters, choices = choose(settings, x, labelling, on_step, in_parts=in_parts)
         learner = cls(settings, labelling.classes, parameters, allocate, parents=labelling.parents, engine=engine)
-        learner._choice, learner._model_choice = choice, model_choice
+        learner._choices = choices
         learner.add_items(x)
         learner.label_many(labelling.labels, labelling.noise_factors, refresh=False)
         learner._record, learner.version = labelling.record, labelling.version + 1

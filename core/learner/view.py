@@ -14,8 +14,9 @@ from core.insight.track_record import TrackRecord
 from core.models.base import Answers, LeftOut, ModelName
 from core.posterior import Parts
 from core.posterior.parts import concatenate_parts, means_of, variances_of
+from core.probabilities import Likelihood
+from core.selection.compare import Verdict
 from core.selection.kernel import Choice
-from core.selection.model import ModelChoice
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +37,11 @@ class Published:
     hyperparameters: Mapping[str, float]  # kernel parameters and noise
     choice: Choice | None  # with kernel="auto", how the kernel was chosen
     model: ModelName = "gp"
-    model_choice: ModelChoice | None = None  # with model="auto", how it was chosen
+    model_choice: Verdict | None = None  # with model="auto", how it was chosen
     is_outgrown: bool = False  # whether a leaf of a forest has become too large
     warnings: tuple[str, ...] = ()  # of the last training
+    likelihood: Likelihood = "gaussian"  # the one in use
+    likelihood_choice: Verdict | None = None  # with likelihood="auto", how it was chosen
 
     def __post_init__(self) -> None:
         for field in fields(self):

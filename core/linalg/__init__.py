@@ -3,7 +3,7 @@
 from core.linalg.block_cg import CGResult, block_cg
 from core.linalg.cholesky import Factor, with_room
 from core.linalg.coarse import COARSE_LEVELS, CoarsePreconditioner
-from core.linalg.dense_operator import DenseOperator, DensePredictor, StoredOperator
+from core.linalg.dense_operator import DenseOperator, RBFPredictor, StoredOperator
 from core.linalg.features import LevelFeatures
 from core.linalg.histogram_operator import CodedTable, HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, added_error, kernel_error
@@ -23,7 +23,6 @@ __all__ = [
     "CoarsePreconditioner",
     "CodedTable",
     "DenseOperator",
-    "DensePredictor",
     "Factor",
     "HistogramOperator",
     "KernelError",
@@ -37,6 +36,7 @@ __all__ = [
     "NormalisedTable",
     "Operator",
     "Predictor",
+    "RBFPredictor",
     "StoredOperator",
     "SumOperator",
     "Units",

@@ -12,23 +12,26 @@ COARSE_LEVELS = 2048
 
 
 class CoarsePreconditioner:
-    """(K_c + D)^-1, where K_c rounds every value down to a kept level and the diagonal D = N + diag(K - K_c).
+    """(R K_c R + D)^-1, where K_c rounds every value down to a kept level and D = N + R^2 diag(K - K_c).
 
-    Kept are the levels with the largest share of the kernel's trace. K_c + D is solved in its own level space.
+    Kept are the levels with the largest share of the kernel's trace. The system is solved in its own level space, as
+    R (K_c + R^-1 D R^-1) R; the diagonal of R, `scale`, is positive.
     """
 
-    def __init__(self, features: LevelFeatures, noise: Floats, size: int = COARSE_LEVELS) -> None:
-        self._features = _coarser(features, size)
-        diagonal = _diagonal(features)
+    def __init__(
+        self, features: LevelFeatures, noise: Floats, size: int = COARSE_LEVELS, *, scale: Floats | float = 1.0
+    ) -> None:
+        self._features, self._scale = _coarser(features, size), np.reshape(scale, (-1, 1))
+        diagonal, noise = _diagonal(features), noise / scale**2
         # The inversion lemma subtracts; the floor keeps eight digits of the difference however small the noise is.
         self._d = noise + np.maximum(diagonal - _diagonal(self._features), 1e-8 * diagonal)
         self._system = LevelSystem(self._features.counts(1.0 / self._d), self._features.root_gap)
 
     def __call__(self, r: Floats) -> Floats:
-        """(K_c + D)^-1 r by the matrix inversion lemma, n x M."""
-        r = r / self._d[:, None]
+        """(R K_c R + D)^-1 r by the matrix inversion lemma, n x M."""
+        r = r / self._scale / self._d[:, None]
         w = self._system.solve(self._features.project(r))
-        return r - self._features.expand(w) / self._d[:, None]
+        return np.asarray((r - self._features.expand(w) / self._d[:, None]) / self._scale)
 
 
 def _coarser(features: LevelFeatures, size: int) -> LevelFeatures:

@@ -7,30 +7,41 @@ import numpy as np
 
 from core._types import Floats, Indices, Table
 from core.drafts import Drafted
-from core.kernels import DenseKernel
-from core.linalg.operator import check_rows_finite
+from core.kernels import DenseKernel, RBFKernel
+from core.linalg.linear_operator import LinearPredictor
+from core.linalg.operator import KernelSum, check_rows_finite
 from core.rows import Rows, vectors
+from core.vectors import PoolVectors
 
 BLOCK_ROWS = 1024
+FEW = 64  # columns of a function for which kernel columns of a pool are kept
 
 
 @dataclass(frozen=True, eq=False)
-class DensePredictor:
+class RBFPredictor:
     """x -> k(x, X) V from stored X and V."""
 
-    kernel: DenseKernel
+    kernel: RBFKernel
     x: Floats  # n x D
     v: Floats  # n x M
 
     def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
-        x: Floats = vectors(query)
-        blocks = (x[i : i + BLOCK_ROWS] for i in range(0, len(x), BLOCK_ROWS))
-        return np.vstack(
-            [np.empty((0, self.v.shape[1])), *(self.kernel.cross(block, self.x) @ self.v for block in blocks)]
-        )
+        kernel = self.kernel
+        if isinstance(query, PoolVectors) and query.max_columns and self.v.shape[1] <= FEW:
+            sums = query.bells(kernel.gamma * kernel.dim_weights, self.x, self.v)
+            return np.asarray(kernel.amplitude * sums + kernel.bias * self.v.sum(axis=0))
+        blocks = (vectors(query[i : i + BLOCK_ROWS]) for i in range(0, len(query), BLOCK_ROWS))
+        return np.vstack([np.empty((0, self.v.shape[1])), *(kernel.cross(block, self.x) @ self.v for block in blocks)])
 
-    def for_items(self, by: Floats | None = None) -> "DensePredictor":
-        return self if by is None else DensePredictor(self.kernel, self.x, self.v @ by)
+    def for_items(self, by: Floats | None = None) -> "RBFPredictor":
+        return self if by is None else RBFPredictor(self.kernel, self.x, self.v @ by)
+
+
+def dense_predictor(kernel: DenseKernel, x: Floats, v: Floats) -> KernelSum:
+    """The function x -> k(x, X) V of n rows X; for the linear kernel that is one vector a column, whatever n."""
+    if isinstance(kernel, RBFKernel):
+        return RBFPredictor(kernel, x, v)
+    return LinearPredictor(kernel.dim_weights[:, None] * (x.T @ v), kernel.bias * v.sum(axis=0))
 
 
 class DenseOperator(Drafted):
@@ -55,8 +66,8 @@ class DenseOperator(Drafted):
     def product(self, v: Floats) -> Floats:
         return self.predictor(v)(self.x)
 
-    def predictor(self, v: Floats) -> DensePredictor:
-        return DensePredictor(self.kernel, self.x, v)
+    def predictor(self, v: Floats) -> KernelSum:
+        return dense_predictor(self.kernel, self.x, v)
 
     def pull_back(self, e: Floats, f: Floats) -> Floats:
         return self.kernel.pull_back(self.x, e @ f.T)
@@ -64,9 +75,9 @@ class DenseOperator(Drafted):
     def pull_back_matrix(self, gradient: Floats) -> Floats:
         return self.kernel.pull_back(self.x, gradient)
 
-    def difference(self, query: Rows, beta: Floats) -> DensePredictor:
+    def difference(self, query: Rows, beta: Floats) -> KernelSum:
         x: Floats = vectors(query)
-        return DensePredictor(self.kernel, np.vstack([self.x, x]), np.vstack([-beta, np.eye(len(x))]))
+        return dense_predictor(self.kernel, np.vstack([self.x, x]), np.vstack([-beta, np.eye(len(x))]))
 
     def only(self, rows: Indices) -> "DenseOperator":
         return DenseOperator(self.x[rows], self.kernel)

@@ -100,6 +100,11 @@ class HistogramOperator(Drafted):
     def rows(self) -> CodedRows:
         return self.histograms.rows
 
+    @property
+    def factors(self) -> Floats:
+        """What multiplies kernel values of each training row, n."""
+        return np.ones(len(self))
+
     def product(self, v: Floats) -> Floats:
         return gather(self.rows.codes, self.rows.starts, self._table(v))
 

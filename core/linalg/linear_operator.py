@@ -10,6 +10,7 @@ from core.drafts import Drafted
 from core.kernels import LinearKernel
 from core.linalg.operator import check_rows_finite
 from core.rows import Rows, vectors
+from core.vectors import PoolVectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,8 @@ class LinearPredictor:
     constant: Floats  # M
 
     def __call__(self, query: Rows, *, quantised: bool = False) -> Floats:  # noqa: ARG002
-        return np.asarray(vectors(query) @ self.w) + self.constant
+        products = query.times(self.w) if isinstance(query, PoolVectors) else vectors(query) @ self.w
+        return np.asarray(products) + self.constant
 
     def for_items(self, by: Floats | None = None) -> "LinearPredictor":
         return self if by is None else LinearPredictor(self.w @ by, self.constant @ by)

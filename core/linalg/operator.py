@@ -116,16 +116,17 @@ class Operator(Protocol):
 class HasKernelMatrix(Protocol):
     """An operator that may have K at hand."""
 
-    def kernel_matrix(self) -> Floats:
-        """K, n x n."""
+    def kernel_matrix(self) -> Floats | None:
+        """K, n x n; None where it is not."""
         ...
 
 
 def gram(operator: Operator, noise: Floats, out: Floats) -> None:
     """Write the lower triangle of K + diag(noise) into the leading part of `out`."""
     n = len(operator)
-    if isinstance(operator, HasKernelMatrix):
-        out[:n, :n] = operator.kernel_matrix()
+    known = operator.kernel_matrix() if isinstance(operator, HasKernelMatrix) else None
+    if known is not None:
+        out[:n, :n] = known
         np.einsum("ii->i", out)[:n] += noise
         return
     for first in range(0, n, BLOCK_COLUMNS):

@@ -39,6 +39,6 @@ def gather(codes: Codes, starts: Indices, table: Floats) -> Floats:
         column, flat = table[:, 0].copy(), out[:, 0]
         over_slices(lambda lo, hi: products.gather_column(codes, starts, column, flat, lo, hi), n, len(codes) / 8)
     else:
-        table = np.ascontiguousarray(table)
-        over_slices(lambda lo, hi: products.gather(codes, starts, table, out, lo, hi), n, len(codes) * columns / 4)
+        table, run = np.ascontiguousarray(table), products.gather_pair if columns == 2 else products.gather
+        over_slices(lambda lo, hi: run(codes, starts, table, out, lo, hi), n, len(codes) * columns / 4)
     return out

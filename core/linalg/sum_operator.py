@@ -106,8 +106,10 @@ class SumOperator(Drafted):
                 out += weight * channel.cross(own, first)
         return out
 
-    def kernel_matrix(self) -> Floats:
-        """K, n x n."""
+    def kernel_matrix(self) -> Floats | None:
+        """K, n x n, of matrices that are kept; else it would need the memory of several."""
+        if self._matrices is None:
+            return None
         out = np.full((len(self), len(self)), self.kernel.bias)
         for weight, channel in self._weighted():
             out += weight * self._matrix(channel)

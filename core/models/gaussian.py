@@ -17,10 +17,11 @@ from core.models.base import ModelName, MomentAnswers
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior, one_vs_all
+from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
 from core.settings import Settings
-from core.tuning import find_sharpness, leave_one_out, mean_gap, tune
+from core.tuning import asked_sharpness, mean_gap, tune
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
 GAP_ITEMS = 10_000  # whose gaps tell how sharp probabilities are, at most
@@ -57,7 +58,7 @@ class GaussianPool(Drafted):
         """A model without labels over a pool whose rows the operator can read; it has one noise."""
         model = make_regression(replace(settings, noise=noises[0]), operator.only(no_rows()), no_rows(), tree.n_classes)
         model.sharpness = None if parameters is None else parameters.sharpness
-        return cls(model, PoolPosterior(model.posterior, parts))
+        return cls(model, PoolPosterior(model.posterior, kept(parts, settings.max_memory)))
 
     @classmethod
     def load(
@@ -69,9 +70,11 @@ class GaussianPool(Drafted):
         model.sharpness = float(arrays["sharpness"]) if "sharpness" in arrays else None
         model.operator = operator.only(arrays["learnt"])
         model.labels, model.noise_factors = arrays["labels"], arrays["factors"]
-        pool = PoolPosterior.of(LocalParts(Part(rows, arrays["mean"], arrays["variance"])))
+        parts = LocalParts(Part(rows, arrays["mean"], arrays["variance"]))
+        pool = PoolPosterior.of(kept(parts, settings.max_memory))
         labelled = cls(model, pool, arrays["learnt"].tolist())
         labelled.refit()
+        pool.prepare(model.posterior)
         return labelled
 
     def draft(self) -> Self:
@@ -248,8 +251,10 @@ class GaussianPool(Drafted):
         self._simplex = found.simplex
         self.reset(found.kernel, found.noise)
         free = np.flatnonzero(self.labels < 0)
-        gap = mean_gap(self.parts.take(free[:GAP_ITEMS]).mean) if len(free) else 1.0
-        self.model.sharpness = find_sharpness(leave_one_out(self.model)[0], self.model.labels, gap)
+        some = self.parts.take(free[:GAP_ITEMS])
+        gap = mean_gap(some.mean) if len(free) else 1.0
+        deviation = float(np.sqrt(some.variance + self.noise).mean()) if len(free) else 1.0
+        self.model.sharpness = asked_sharpness(self.model, gap, deviation)
         return found.at_bounds
 
     @all_or_nothing

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from core.histograms import LevelRule
 from core.kernels import Kernel
+from core.probabilities import Likelihood
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Parameters:
     `model` is the one in use and `compared_at` the number of labels it was chosen on, where that is left open, too.
     `trees` are those of a forest (see core.forest.tree) and `grown_at` the number of labels they were grown on.
     `levels` is the rule for the levels of histograms in use, where the settings leave it open.
+    `likelihood` is the one in use and `weighed_at` the number of labels it was chosen on, where that is left open.
     `sharpness` is that of class probabilities, where it was found.
     `warnings` tell which parameters ended at a bound of their search.
     """
@@ -31,6 +33,8 @@ class Parameters:
     warnings: tuple[str, ...] = ()
     levels: LevelRule = "auto"
     sharpness: float | None = None
+    likelihood: Likelihood | None = None
+    weighed_at: int = 0
 
 
 def by_name(kernel: Kernel, noise: float) -> dict[str, float]:

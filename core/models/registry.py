@@ -21,6 +21,7 @@ from core.models.parameters import Parameters
 from core.models.softmax import SoftmaxPool
 from core.posterior import LocalParts, Parts
 from core.posterior.parts import Checked, Encoding
+from core.probabilities import Likelihood
 from core.rows import Rows
 from core.selection.kernel import candidate, candidates, first_kernel
 from core.settings import Settings
@@ -52,6 +53,7 @@ class ModelInUse(Drafted):
     compared_at: int = 0  # with model="auto" the number of labels that the model was chosen on
     warnings: tuple[str, ...] = ()  # of the last training
     levels: LevelRule = "auto"  # with levels="auto" the rule in use
+    weighed_at: int = 0  # with likelihood="auto" the number of labels that it was chosen on
 
     @classmethod
     def begin(
@@ -73,7 +75,11 @@ class ModelInUse(Drafted):
         x = Reader(rough, None).check(x)
         if settings.kernel == "auto" and parameters.kernel not in candidates(settings, x, x.shape[0]):
             parameters = Parameters(
-                first_kernel(settings, x), model=parameters.model, compared_at=parameters.compared_at
+                first_kernel(settings, x),
+                model=parameters.model,
+                compared_at=parameters.compared_at,
+                likelihood=parameters.likelihood,
+                weighed_at=parameters.weighed_at,
             )
         kernel = parameters.kernel
         plain = with_kernel(settings, kernel)
@@ -82,8 +88,9 @@ class ModelInUse(Drafted):
         reader = make_reader(plain, x)
         if any(not one.differs for one in readers_of(reader)):
             raise ValueError("complement=True needs first items that differ: their range is the scale")
-        forest = settings.likelihood == "gaussian" and (parameters.model or settings.model) == "forest"
-        in_parts = plain.lives_in_parts and settings.lives_in_parts and not forest
+        likelihood = likelihood_in_use(settings, parameters)
+        forest = likelihood == "gaussian" and (parameters.model or settings.model) == "forest"
+        in_parts = plain.lives_in_parts and likelihood == "gaussian" and settings.lives_in_parts and not forest
         far = isinstance(x, Chunked) and x.engine is not None and in_parts
         operator = make_operator(plain, x, reader, allocate, rows=not far)
         noises = [float(settings.noise)]
@@ -94,10 +101,12 @@ class ModelInUse(Drafted):
         rows = operator.training_rows(np.arange(len(operator)))
         operator.check(rows)
         parts = _coded(x, reader, operator) if far else LocalParts.of(rows)
-        name = "forest" if forest else settings.likelihood
+        name = "forest" if forest else likelihood
         model = MODELS[name].begin(plain, operator, parts, noises, tree, parameters)
         decided_at, compared_at, warnings = parameters.decided_at, parameters.compared_at, parameters.warnings
-        return cls(settings, kernel, decided_at, reader, x.shape[1], model, compared_at, warnings, parameters.levels)
+        found = cls(settings, kernel, decided_at, reader, x.shape[1], model, compared_at, warnings, parameters.levels)
+        found.weighed_at = parameters.weighed_at
+        return found
 
     def draft(self) -> Self:
         """A twin (see core.drafts)."""
@@ -119,7 +128,14 @@ class ModelInUse(Drafted):
         found = replace(self.model.parameters, **own)  # type: ignore[arg-type]
         if self.settings.model == "auto":
             found = replace(found, model=self.model.kind, compared_at=self.compared_at)
+        if self.settings.likelihood == "auto":
+            found = replace(found, likelihood=self.likelihood, weighed_at=self.weighed_at)
         return found
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """The one in use."""
+        return "softmax" if self.model.solver == "softmax" else "gaussian"
 
     def read(self, x: Table) -> Rows:
         """A table, checked and encoded as rows; a ValueError says what does not fit."""
@@ -133,7 +149,8 @@ class ModelInUse(Drafted):
         numbers = self.model.numbers
         if len(np.unique(numbers)) < 2 or len(numbers) < MIN_LABELS:
             return False
-        settings = replace(with_kernel(self.settings, self.kernel), tune=self.settings.tune)
+        own = {"tune": self.settings.tune, "likelihood": self.settings.likelihood}
+        settings = replace(with_kernel(self.settings, self.kernel), **own)  # type: ignore[arg-type]
         at_bounds = self.model.tune(settings, on_step)
         if at_bounds is None:
             return False
@@ -144,13 +161,14 @@ class ModelInUse(Drafted):
         """Everything but the settings as plain arrays; `warm` with what a fit may start from."""
         return {
             **snapshot.dump(self.model, self.reader, warm=warm),
-            "model_name": np.array("forest" if self.model.kind == "forest" else self.settings.likelihood),
+            "model_name": np.array("forest" if self.model.kind == "forest" else self.likelihood),
             "kernel": np.array(self.kernel or ""),
             "decided_at": np.array(self.decided_at),
             "width": np.array(self.width),
             "compared_at": np.array(self.compared_at),
             "warnings": np.array(self.warnings, dtype=np.str_),
             "levels": np.array(str(self.levels)),
+            "weighed_at": np.array(self.weighed_at),
         }
 
     @classmethod
@@ -163,7 +181,8 @@ class ModelInUse(Drafted):
         decided_at, width, compared_at = (int(state[name]) for name in ("decided_at", "width", "compared_at"))
         warnings = tuple(state["warnings"].tolist())
         levels: LevelRule = "few" if str(state["levels"]) == "few" else "auto"
-        return cls(settings, kernel, decided_at, reader, width, model, compared_at, warnings, levels)
+        weighed_at = int(state["weighed_at"]) if "weighed_at" in state else 0  # older states had no choice
+        return cls(settings, kernel, decided_at, reader, width, model, compared_at, warnings, levels, weighed_at)
 
 
 def _coded(x: Chunked, reader: AnyReader, operator: Operator) -> Parts:
@@ -172,6 +191,13 @@ def _coded(x: Chunked, reader: AnyReader, operator: Operator) -> Parts:
     parts: Parts = x.engine.parts(x, Encoding(reader, operator))
     parts.collect(Checked(operator))
     return parts
+
+
+def likelihood_in_use(settings: Settings, parameters: Parameters) -> Likelihood:
+    """That of the settings; where they leave it open the one that was chosen, label regression at first."""
+    if settings.likelihood != "auto":
+        return settings.likelihood
+    return (parameters.likelihood if settings.leaves_likelihood else None) or "gaussian"
 
 
 def with_kernel(settings: Settings, kernel: str | None) -> Settings:

@@ -15,6 +15,7 @@ from core.models.base import PoolModel
 from core.rows import ChannelRows, Rows, channel_rows, coded_rows
 from core.settings import Settings
 from core.tables import AnyReader, ChannelReader, Reader
+from core.vectors import PoolVectors
 
 
 def dump(model: PoolModel, reader: AnyReader, *, warm: bool) -> dict[str, NDArray[Any]]:
@@ -42,7 +43,7 @@ def dump_rows(operator: Operator, rows: Rows, reader: AnyReader) -> dict[str, ND
         }
     assert isinstance(reader, Reader)
     if isinstance(operator, DenseOperator):
-        return {"x": np.asarray(rows)}
+        return {"x": rows.numbers if isinstance(rows, PoolVectors) else np.asarray(rows)}
     assert isinstance(operator, HistogramOperator)
     levels, room, coded = operator.levels, operator.levels.room, coded_rows(rows)
     arrays: dict[str, NDArray[Any]] = {

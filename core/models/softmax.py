@@ -10,23 +10,34 @@ from numpy.typing import NDArray
 from core._types import Arrays, Floats, Indices, no_rows
 from core.classes.tree import ClassTree
 from core.drafts import Drafted, all_or_nothing
-from core.factory import untuned
+from core.factory import make_regression, untuned
 from core.kernels import Kernel, LinearKernel
-from core.linalg import AtBound, DenseOperator, LinearOperator, Operator, Predictor, StoredOperator
+from core.linalg import (
+    AtBound,
+    DenseOperator,
+    HistogramOperator,
+    LinearOperator,
+    Operator,
+    Predictor,
+    StoredOperator,
+    SumOperator,
+)
 from core.models.base import ModelName, MomentAnswers
-from core.models.gaussian import GaussianPool
+from core.models.gaussian import GAP_ITEMS, GaussianPool
 from core.models.parameters import Parameters
 from core.models.softmax_state import SoftmaxState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior
+from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
+from core.selection.likelihood import KERNEL_ROWS, MAX_VARIANCE, in_use, regression_kernel, softmax_variances
 from core.settings import Settings
 from core.softmax.classes import SoftmaxClasses, depth_prior
-from core.softmax.laplace import centred
+from core.softmax.laplace import centred, left_out
 from core.softmax.prior import Prior
+from core.tuning import find_sharpness, mean_gap
 
 TOLERANCE = 1e-8  # of a fit: the same model to many digits, whatever way labels came in
-MAX_VARIANCE = 1e3  # of a function: a few labels that are easy to tell apart would have it without end
 
 
 class SoftmaxPool(Drafted):
@@ -48,6 +59,7 @@ class SoftmaxPool(Drafted):
     is_outgrown = False  # there are no trees
     over_parts = None  # its pool is in one place
     mean: Floats  # of all items, m x C
+    sharpness: float | None = None  # of class probabilities, where it was found
 
     def __init__(self, model: SoftmaxClasses, spread: GaussianPool, kernel: Kernel, noises: Sequence[float]) -> None:
         self.model = model  # labels and means
@@ -64,30 +76,36 @@ class SoftmaxPool(Drafted):
         parts: Parts,
         noises: Sequence[float],
         tree: ClassTree,
-        parameters: Parameters | None = None,  # noqa: ARG003
+        parameters: Parameters | None = None,
     ) -> "SoftmaxPool":
         """A model without labels over a pool whose rows the operator can read."""
         none, max_memory = no_rows(), settings.max_memory
         kernel, empty = operator.kernel, operator.only(none)
         model = SoftmaxClasses(_many_products(empty), none, tree, noise=noises[0], max_memory=max_memory)
         model.tolerance = TOLERANCE
+        model.keeps_matrix = isinstance(operator, HistogramOperator | SumOperator)
         model.reset(depth_prior(tree, model.operator.kernel, kernel.bias, noises))
         flat = empty.with_kernel(spread_kernel(model.prior))
         regression = LabelRegression(flat, none, 1, noise=_noise(tree), max_memory=max_memory)
-        return cls(model, GaussianPool(regression, PoolPosterior(regression.posterior, parts)), kernel, noises)
+        pool = PoolPosterior(regression.posterior, kept(parts, max_memory))
+        found = cls(model, GaussianPool(regression, pool), kernel, noises)
+        found.sharpness = None if parameters is None else parameters.sharpness
+        return found
 
     @classmethod
     def load(cls, settings: Settings, operator: Operator, rows: Rows, tree: ClassTree, arrays: Arrays) -> "SoftmaxPool":
         """From what was dumped; `operator` and `rows` are those of all items. A warm dump has weights to start from."""
         noises = arrays["theta"][len(operator.kernel.theta) :].tolist()
         labelled = cls.begin(settings, operator, LocalParts.of(rows[:0]), noises, tree)
+        labelled.sharpness = float(arrays["sharpness"]) if "sharpness" in arrays else None
         items, regression = arrays["learnt"], labelled.spread.model
         known = rows[items]
         for own in (labelled.model.operator, regression.operator):
             own.append(known)
         labelled.model.labels, labelled.model.counts = arrays["labels"], 1.0 / arrays["factors"]
         regression.labels, regression.noise_factors = np.zeros_like(items), arrays["factors"]
-        pool = PoolPosterior.of(LocalParts(Part(rows, np.zeros((len(rows), 1)), arrays["variance"])))
+        parts = LocalParts(Part(rows, np.zeros((len(rows), 1)), arrays["variance"]))
+        pool = PoolPosterior.of(kept(parts, settings.max_memory))
         labelled.spread = GaussianPool(regression, pool, items.tolist())
         labelled.refit(arrays.get("weights"))
         labelled.mean = arrays["mean"]
@@ -154,12 +172,12 @@ class SoftmaxPool(Drafted):
     @property
     def parameters(self) -> Parameters:
         """What training found."""
-        return Parameters(theta=tuple(self.hyperparameters.values()))
+        return Parameters(theta=tuple(self.hyperparameters.values()), sharpness=self.sharpness)
 
     @property
     def answers(self) -> MomentAnswers:
         """What readers see of the items."""
-        return MomentAnswers(self.parts, self.noise, "softmax")
+        return MomentAnswers(self.parts, self.noise, "softmax", self.sharpness)
 
     @property
     def hyperparameters(self) -> dict[str, float]:
@@ -217,11 +235,15 @@ class SoftmaxPool(Drafted):
     def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...] | None:
         """Find hyperparameters by cross-validated likelihood, and use them; what ended at a bound.
 
-        None if there is too little to learn from. A search starts from kernel and noise of the settings, too.
+        None if there is too little to learn from. A search starts from kernel and noise of the settings, too. Where the
+        likelihood was left open only variances are found so, in seconds, under the kernel that label regression finds
+        best, and then the sharpness of probabilities by leave-one-out predictions.
         """
         certain = self.numbers[self.numbers < self.model.n_classes]
         if len(np.unique(certain)) < 2:
             return None
+        if settings.likelihood == "auto":
+            return self._tune_variances(settings, on_step)
         given = untuned(settings, self.model.operator)
         found = self.model.search(weights=settings.tune_weights, most=MAX_VARIANCE, settings=given, on_step=on_step)
         prior = found.prior
@@ -230,6 +252,20 @@ class SoftmaxPool(Drafted):
         kernel = replace(prior.kernels[0], bias=prior.intercept / variances[0])
         self.reset(kernel, [1.0 / variance for variance in variances])
         return found.at_bounds
+
+    def _tune_variances(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+        rows = np.unique(np.linspace(0, len(self.numbers) - 1, KERNEL_ROWS).astype(np.int64))
+        operator = self.operator.with_kernel(self.kernel_in_use).only(rows)
+        regression = make_regression(settings, operator, self.numbers[rows], self.model.n_classes)
+        regression.noise_factors = self.noise_factors[rows]
+        at_bounds = regression_kernel(settings, regression, untuned(settings, operator), on_step)
+        found = softmax_variances(regression, on_step, self.model.prior)
+        kernel, noise = in_use(found.prior)
+        self.reset(kernel, [noise])
+        free = np.flatnonzero(self.labels < 0)
+        gap = mean_gap(self.mean[free[:GAP_ITEMS]]) if len(free) else 1.0
+        self.sharpness = find_sharpness(left_out(self.model, self.model.posterior.laplace), self.numbers, gap)
+        return at_bounds + found.at_bounds
 
     @all_or_nothing
     def reset(self, kernel: Kernel, noises: Sequence[float]) -> None:
@@ -271,7 +307,7 @@ class SoftmaxPool(Drafted):
     def predictive(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
         """The same, and the probabilities of the classes (rows x C)."""
         means, variances = self.moments(rows)
-        return means, variances, class_probabilities("softmax", means, variances)
+        return means, variances, class_probabilities("softmax", means, variances, self.sharpness)
 
     def residual(self) -> float:
         """The relative gradient at which the fit ended, or how exact the variances are, if that is worse."""
@@ -301,7 +337,8 @@ class SoftmaxPool(Drafted):
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:
         """Plain arrays of what rows, labels and hyperparameters do not tell; `warm` with what a fit may start from."""
-        return {"weights": self.model.weights} if warm else {}
+        found = {} if self.sharpness is None else {"sharpness": np.array(self.sharpness)}
+        return found | ({"weights": self.model.weights} if warm else {})
 
     def _prior(self, tree: ClassTree) -> Prior:
         return depth_prior(tree, self.model.prior.kernels[0], self.kernel_in_use.bias, self.noises_in_use)

@@ -89,6 +89,10 @@ class Posterior(Drafted, ABC):
         """Posterior means, rows x M."""
         return self.predictor(query, quantised=quantised)
 
+    def means_of_few(self, query: Rows) -> Floats:
+        """The same for so few rows that a look-up table would not pay."""
+        return self.means(query)
+
     def residual(self) -> float:
         """Largest column of |(K + N) alpha - Y| / |Y|."""
         scale = np.linalg.norm(self.targets, axis=0)

@@ -66,9 +66,11 @@ def choose(operator: Operator, n_columns: int, max_memory: float, pool: Size = N
 
     A pool never gets the iterative one, however little memory there is: it would be solved for hours at each refresh.
     """
-    if not (isinstance(operator, HistogramOperator) and operator.in_level_space):
+    if not isinstance(operator, HistogramOperator):
         return "dual"
     table = costs(len(operator), len(operator.levels), operator.rows.nnz, n_columns, pool)
+    if not operator.in_level_space:
+        return "dual" if pool.rows or table["dual"].memory <= max_memory else "iterative"
     if pool.rows:
         del table["iterative"]
     fitting = [name for name, cost in table.items() if cost.memory <= max_memory]

@@ -42,6 +42,9 @@ class DualPosterior(Posterior):
         explained: Floats = np.einsum("nb,nb->b", halves, halves)
         return np.maximum(self.operator.diagonal(query) - explained, 0.0)
 
+    def means_of_few(self, query: Rows) -> Floats:
+        return np.asarray(self.operator.cross(query).T @ self._weights)
+
     def inverse_times(self, v: Floats) -> Floats:
         return self._factor.solve(v)
 

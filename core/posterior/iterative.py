@@ -55,7 +55,10 @@ class IterativePosterior(Posterior):
         self._weights, self.rounds, self.converged = result.x, result.rounds, result.converged
 
     def _rows_changed(self) -> None:
-        self._precondition = CoarsePreconditioner(self.operator.features(), self.noise)
+        factors = self.operator.factors
+        # What K has besides, a constant, is one direction more: a round or two.
+        scale = np.where(factors > 0.0, factors, 1.0)
+        self._precondition = CoarsePreconditioner(self.operator.features(), self.noise, scale=scale)
         self._retargeted()
 
     def _solve(self, b: Floats, x: Floats | None) -> CGResult:

@@ -6,7 +6,7 @@ blocks of that size, so that results do not depend on how the pool is divided.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from core._parallel import over_slices
 from core._types import Floats, Indices, Table
 from core.linalg import Operator, Predictor
 from core.posterior.base import Variances
-from core.rows import Rows, Size, concatenate
+from core.rows import Rows, Size, concatenate, pooled
 
 T = TypeVar("T")
 
@@ -149,6 +149,16 @@ class Checked:
 
 
 @dataclass(frozen=True, eq=False)
+class Kept:
+    """For `map`: rows as a pool keeps them, with so many bytes an item for what labels compare it with."""
+
+    memory: float
+
+    def __call__(self, part: Part) -> Part:
+        return replace(part, rows=pooled(part.rows, self.memory * len(part)))
+
+
+@dataclass(frozen=True, eq=False)
 class Computed:
     """For `map`: means and variances computed again."""
 
@@ -203,6 +213,11 @@ class Applied:
 
     def __call__(self, _: int, part: Part) -> Floats:
         return self.function(part.rows)
+
+
+def kept(parts: Parts, max_memory: float) -> Parts:
+    """A pool whose rows stay, whatever labels come: half of the memory is for what labels compare them with."""
+    return parts.map(Kept(max_memory / 2.0 / max(len(parts), 1)))
 
 
 def size_of(_: int, part: Part) -> Size:

@@ -9,6 +9,7 @@ from core.drafts import Drafted
 from core.linalg import Factor
 from core.posterior.base import Posterior
 from core.posterior.parts import (
+    Applied,
     Computed,
     Moved,
     Part,
@@ -72,12 +73,16 @@ class PoolPosterior(Drafted):
         """Compute everything again: after a change of hyperparameters, or against accumulated rounding errors."""
         self.parts = self.parts.map(Computed(posterior.predictor.for_items(), posterior.variances(self.size)))
 
+    def prepare(self, posterior: Posterior) -> None:
+        """Compute now what the first change would have to: the kernel columns of what is labelled."""
+        self.parts.collect(Applied(posterior.predictor.for_items()))
+
     def learn(self, posterior: Posterior, query: Rows, targets: Floats, noise: Floats) -> None:
         """Rows are about to be added to the posterior, with these targets (rows x M) and noise (rows)."""
         function = posterior.covariance(query)
         own = function(query) + np.diag(noise)
         factor = Factor(len(own), lambda out: np.copyto(out[: len(own), : len(own)], own))
-        changes = factor.half_solve(targets - posterior.means(query))
+        changes = factor.half_solve(targets - posterior.means_of_few(query))
         # L^-1 c is a function like c.
         self.parts = self.parts.map(Moved(function.for_items(factor.half_solve(np.eye(len(own))).T), changes, 1.0))
 

@@ -31,6 +31,7 @@ class LabelRegression(Drafted):
         *,
         noise: float,
         balance: bool = False,
+        noise_factors: Floats | None = None,
         rule: PosteriorRule = "auto",
         max_memory: float = np.inf,
         pool: Size = NO_ROWS,
@@ -38,11 +39,12 @@ class LabelRegression(Drafted):
         self.operator = operator
         self.labels = labels  # n, class numbers
         self.n_classes = n_classes
-        self.noise_factors = np.ones(len(labels))  # n, multiples of the noise: larger for labels that are trusted less
+        # n, multiples of the noise: larger for labels that are trusted less, smaller for those that count more
+        self.noise_factors = np.ones(len(labels)) if noise_factors is None else noise_factors
         self.noise = noise
         self.balance = balance
         self._rule = rule
-        self._max_memory = max_memory
+        self.max_memory = max_memory
         self.pool = pool  # size of the rows that are predicted after each change
         self.sharpness: float | None = None  # of class probabilities, where tuning has found it
         self._fit()
@@ -97,10 +99,13 @@ class LabelRegression(Drafted):
             self.posterior.remove(rows)
 
     @all_or_nothing
-    def relabel(self, labels: Indices, n_classes: int) -> None:
-        """Give all rows these class numbers, of so many classes."""
+    def relabel(self, labels: Indices, n_classes: int, noise_factors: Floats | None = None) -> None:
+        """Give all rows these class numbers, of so many classes, and other multiples of the noise if there are any."""
         self.labels, self.n_classes = labels, n_classes
-        if self.balance:
+        noisier = noise_factors is not None and not np.array_equal(noise_factors, self.noise_factors)
+        if noise_factors is not None:
+            self.noise_factors = noise_factors
+        if self.balance or noisier:
             self._fit()
         else:
             self.posterior.retarget(self._targets())
@@ -145,7 +150,7 @@ class LabelRegression(Drafted):
 
     def _fit(self) -> None:
         self.name = (
-            choose(self.operator, self.n_classes, self._max_memory, self.pool) if self._rule == "auto" else self._rule
+            choose(self.operator, self.n_classes, self.max_memory, self.pool) if self._rule == "auto" else self._rule
         )
         self._chosen_at = len(self.labels)
         try:

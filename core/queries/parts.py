@@ -13,6 +13,9 @@ from core.models.state import PoolState
 from core.posterior import Part
 from core.queries.picking import Ask, Candidates, first_look
 
+LOOK_ROWS = 1 << 14  # items at a time, whose scores stay in the cache
+MANY = 2  # a block of which one in so many items is free is scored as a whole
+
 
 @dataclass(frozen=True, eq=False)
 class Near:
@@ -58,24 +61,26 @@ class FirstLook:
 
     def __call__(self, first: int, part: Part, free: NDArray[np.bool_]) -> Candidates:
         """Block by block."""
-        blocks = list(part.blocks(first))
+        blocks = list(part.blocks(first, LOOK_ROWS))
         found: list[Candidates] = [_none(part)] * len(blocks)
 
         def look(lo: int, hi: int) -> None:
             for i in range(lo, hi):
                 start, block = blocks[i]
                 places = np.flatnonzero(free[start - first : start - first + len(block)])
-                if len(places):
-                    found[i] = first_look(self._state(start + places, block, places), self.ask)
+                if MANY * len(places) > len(block):  # scoring some for nothing costs less than copying the others
+                    every = self._state(start + np.arange(len(block)), block)
+                    found[i] = first_look(every, self.ask, places)
+                elif len(places):
+                    found[i] = first_look(self._state(start + places, block.take(places)), self.ask)
 
         over_slices(look, len(blocks), float(part.mean.size + len(part)))
         return Candidates.joined(found, self.ask)
 
-    def _state(self, items: Indices, block: Part, places: Indices) -> PartState:
-        some = block if len(places) == len(block) else block.take(places)
+    def _state(self, items: Indices, part: Part) -> PartState:
         nothing = items[:0]
         return PartState(
-            some.mean, some.variance, self.noise, items, _far, _far, nothing, nothing, some.rows, self.near
+            part.mean, part.variance, self.noise, items, _far, _far, nothing, nothing, part.rows, self.near
         )
 
 

@@ -17,6 +17,7 @@ from core.queries.strategies import STRATEGIES, Strategy
 
 CANDIDATES = 256  # looked at again for each pick of a batch
 PER_PICK = 8
+GROUP = 32  # items, of which the lowest score is found first
 ANSWERED = 0.5  # an item whose variance the picks before it cut to this share would ask the same thing
 
 
@@ -72,11 +73,14 @@ class Candidates:
         return Candidates(*(getattr(self, field.name)[places] for field in fields(self)))
 
 
-def first_look(state: PoolState, ask: Ask) -> Candidates:
-    """The candidates among the items of this state."""
-    scores = STRATEGIES[ask.strategy](state, ask.seed)
-    places = _candidate_places(state.rows, scores, ask)
-    return Candidates(state.rows[places], scores[places], state.mean[places], state.variance[places])
+def first_look(state: PoolState, ask: Ask, free: Indices | None = None) -> Candidates:
+    """The candidates among the items of this state, or among those at the free places."""
+    scores, rows = STRATEGIES[ask.strategy](state, ask.seed), state.rows
+    if free is not None:
+        scores, rows = scores[free], rows[free]
+    found = _candidate_places(rows, scores, ask)
+    places = found if free is None else free[found]
+    return Candidates(rows[found], scores[found], state.mean[places], state.variance[places])
 
 
 def pick(
@@ -135,18 +139,31 @@ def _candidate_places(rows: Indices, scores: Floats, ask: Ask) -> Indices:
 
 def _lowest(rows: Indices, scores: Floats, ask: Ask) -> Indices:
     """Places of the lowest scores, ascending, equal ones by a draw; the rest of the pool is not sorted."""
-    count, maybe = ask.n_candidates, np.arange(len(scores))
-    if count < len(scores):
-        maybe = np.flatnonzero(scores <= np.partition(scores, count - 1)[count - 1])
+    maybe = _among_lowest(scores, ask.n_candidates)
     ties = drawn(ask.seed, TIES, rows[maybe])
-    return np.asarray(maybe[np.lexsort((ties, scores[maybe]))[:count]])
+    return np.asarray(maybe[np.lexsort((ties, scores[maybe]))[: ask.n_candidates]])
+
+
+def _among_lowest(scores: Floats, count: int) -> Indices:
+    """Places of the `count` lowest scores and of all that equal the last of them, ascending.
+
+    Where so many groups of items have a score at or below a bound, no other item can be among them.
+    """
+    maybe, groups = np.arange(len(scores)), len(scores) // GROUP
+    if count < groups:
+        lowest = np.fmin.reduce(scores[: groups * GROUP].reshape(groups, GROUP), axis=1)
+        maybe = np.flatnonzero(scores <= np.partition(lowest, count - 1)[count - 1])
+    if count < len(maybe):
+        some = scores[maybe]
+        maybe = maybe[some <= np.partition(some, count - 1)[count - 1]]
+    return maybe
 
 
 def _explored(rows: Indices, ask: Ask) -> Indices:
     """Places of items drawn at random, one for each question."""
     numbers = drawn(ask.seed, EXPLORED, rows)
-    some = np.argpartition(numbers, ask.count - 1)[: ask.count] if ask.count < len(rows) else np.arange(len(rows))
-    return np.asarray(some[np.argsort(numbers[some])])
+    some = _among_lowest(numbers, ask.count)
+    return np.asarray(some[np.argsort(numbers[some], kind="stable")[: ask.count]])
 
 
 class _Batch:

@@ -1,6 +1,6 @@
 """Which kernel: decided by leave-one-out squared error on what is labelled, never on noise."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,23 +13,12 @@ from core.histograms import reduced
 from core.kernels import Kernel
 from core.linalg import AtBound
 from core.posterior import one_vs_all
+from core.selection.compare import Contender, Verdict, compare
 from core.settings import Settings
 from core.tuning import Tuned, leave_one_out, tune
 
 SAMPLE_ROWS = 500
 DENSE = ("rbf", "linear")
-SURE = 2.0  # standard errors by which a challenger must win
-TRIFLE = 0.005  # of the error, which is no reason to change: kernels may be the same but for rounding
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A kernel that was tried: its error, and by how much (with standard error) that is above the winner's."""
-
-    name: str
-    error: float
-    behind: float
-    behind_error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +33,7 @@ class Choice:
     at_bounds: tuple[AtBound, ...] = ()  # of the winner's search
 
     def __str__(self) -> str:
-        return summary(self.name, "leave-one-out squared error", self.contenders)
+        return str(Verdict(self.name, "leave-one-out squared error", self.contenders))
 
 
 CANDIDATES: dict[str, dict[str, Any]] = {
@@ -89,13 +78,19 @@ def first_kernel(settings: Settings, x: Any) -> str:
 
 
 def choose_kernel(
-    settings: Settings, x: Any, labels: Indices, n_classes: int, incumbent: str | None = None, n_rows: int = 0
+    settings: Settings,
+    x: Any,
+    labels: Indices,
+    n_classes: int,
+    incumbent: str | None = None,
+    n_rows: int = 0,
+    on_step: Callable[[], object] = lambda: None,
 ) -> Choice:
     """Compare the candidates on (a sample of) the labelled rows, each at its own best noise and parameter.
 
     The kernel in use, or the plainest at first, stays unless the best one's rows are better by two standard errors of
     their paired differences. Rows to be kept in memory (`n_rows`) may rule dense kernels out, and so many labels that
-    their matrix does not fit the normalised one, which has no level space.
+    their matrix does not fit the normalised one, which has no level space. `on_step` is called before each evaluation.
 
     >>> x = np.random.default_rng(0).normal(size=(60, 2))
     >>> choose_kernel(Settings(), x, (x[:, 0] * x[:, 1] > 0).astype(int), 2).name
@@ -106,36 +101,10 @@ def choose_kernel(
     x, labels = x[rows], labels[rows]
     names = [name for name in candidates(settings, x, n_rows) if fits or name != "hik-normalised"]
     options = {name: candidate(settings, name) for name in names}
-    tried = {name: _try(option, x, labels, n_classes) for name, option in options.items()}
+    tried = {name: _try(option, x, labels, n_classes, on_step) for name, option in options.items()}
     winner, ranked = compare({name: errors for name, (errors, _) in tried.items()}, incumbent)
     found = tried[winner][1]
     return Choice(winner, options[winner], found.kernel, found.noise, ranked, found.at_bounds)
-
-
-def compare(errors: Mapping[str, Floats], incumbent: str | None) -> tuple[str, tuple[Contender, ...]]:
-    """Who wins by errors on the same rows: the incumbent (or the first) unless the best is surely better; best first.
-
-    >>> compare({"a": np.array([0.5, 0.6, 0.7]), "b": np.array([0.1, 0.2, 0.3])}, None)[0]
-    'b'
-    """
-    winner = incumbent if incumbent is not None and incumbent in errors else next(iter(errors))
-    best = min(errors, key=lambda name: errors[name].mean())
-    gain = errors[winner] - errors[best]
-    if gain.mean() > max(SURE * standard_error(gain), TRIFLE * errors[winner].mean()):
-        winner = best
-    contenders = []
-    for name, own in errors.items():
-        behind = own - errors[winner]
-        contenders.append(Contender(name, float(own.mean()), float(behind.mean()), standard_error(behind)))
-    return winner, tuple(sorted(contenders, key=lambda c: c.error))
-
-
-def summary(name: str, measure: str, contenders: Iterable[Contender]) -> str:
-    """In a line: who won, and by how much."""
-    table = {contender.name: contender for contender in contenders}
-    own = table.pop(name)
-    others = ", ".join(f"{c.name} {c.error:.4f} ({c.behind:+.4f} +- {c.behind_error:.4f})" for c in table.values())
-    return f"{name}: {measure} {own.error:.4f}; {others}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,17 +136,14 @@ class Chooser:
         return replace(self, table=self.table[np.delete(np.arange(self.table.shape[0]), rows)])
 
 
-def _try(settings: Settings, x: Any, labels: Indices, n_classes: int) -> tuple[Floats, Tuned]:
+def _try(
+    settings: Settings, x: Any, labels: Indices, n_classes: int, on_step: Callable[[], object]
+) -> tuple[Floats, Tuned]:
     """Squared leave-one-out error of each row, summed over the classes, and the parameters it was reached with."""
     reader = make_reader(settings, x)
     operator = make_operator(settings, x, reader)
     model = make_regression(settings, operator, labels, n_classes)
-    found = tune(model, "loo")
+    found = tune(model, "loo", on_step=on_step)
     model.reset(found.kernel, found.noise)
     means, _ = leave_one_out(model)
     return ((one_vs_all(labels, n_classes) - means) ** 2).sum(axis=1), found
-
-
-def standard_error(differences: Floats) -> float:
-    """Of their mean."""
-    return float(differences.std() / np.sqrt(max(len(differences) - 1, 1)))

@@ -10,7 +10,7 @@ from core.histograms import FEW_LEVELS, LevelRule
 from core.kernels import Kernel
 from core.linalg import HistogramOperator
 from core.posterior import LabelRegression, costs, one_vs_all
-from core.selection.kernel import SURE, TRIFLE, standard_error
+from core.selection.compare import SURE, TRIFLE, standard_error
 from core.settings import Settings
 from core.tuning import leave_one_out, tune
 

@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from core._types import Floats, Indices
 from core.linalg import Operator, Units
 from core.softmax.curvature import Curvature
-from core.softmax.joint import JointKernel
-from core.softmax.newton import fit
+from core.softmax.joint import JointKernel, MatrixKernel
+from core.softmax.newton import Fit, fit
 from core.softmax.prior import Prior, PriorGradient
 from core.softmax.search import Criterion
 from core.softmax.targets import Targets
@@ -26,6 +27,8 @@ class CrossValidation:
     The folds are fitted side by side on the one operator, and a row has weight 0 where it is held out: so one
     product serves them all and gives the predictions, too. Rows that are labelled with inner nodes take no part. Each
     evaluation starts from the weights of the last.
+
+    With the `matrix` of the rows' kernel, which then stays, products are those of the matrix.
     """
 
     def __init__(
@@ -37,9 +40,11 @@ class CrossValidation:
         counts: Floats | None = None,
         folds: int = FOLDS,
         seed: int = 0,
+        matrix: NDArray[Any] | None = None,
     ) -> None:
         certain = np.flatnonzero(labels < prior.tree.n_classes)
         self._operator = operator if len(certain) == len(labels) else operator.only(certain)
+        self._matrix = None if matrix is None else matrix[np.ix_(certain, certain)]
         self._targets = Targets.of(labels[certain], prior.tree)
         fold = _folds(labels[certain], min(folds, len(certain)), np.random.default_rng(seed))
         held_out = fold[:, None] == np.arange(fold.max(initial=0) + 1)
@@ -52,11 +57,7 @@ class CrossValidation:
 
     def __call__(self, prior: Prior, *, gradient: bool = True) -> tuple[float, PriorGradient | None]:
         """The criterion for this prior, with its gradient if asked for."""
-        joint = JointKernel(self._operator, prior)
-        rough: dict[str, Any] = {"newton": False, "tolerance": TOLERANCE, "max_steps": MAX_STEPS}
-        found = fit(joint, self._targets, self._trained_on, self._weights, **rough)
-        if found.converged:
-            self._weights = found.weights
+        joint, found = self._fit(prior)
         total = self._counts.sum()
         value = float((self._targets.losses(found.latents) * self._held_out).sum() / total)
         if not gradient:
@@ -67,6 +68,14 @@ class CrossValidation:
         size = np.sqrt(np.einsum("nqc,nqc->q", errors, errors))
         f, _ = Curvature(joint, pi, self._trained_on).solve(errors, 10.0 * TOLERANCE * size)
         return value, joint.gradient(found.weights, f)
+
+    def _fit(self, prior: Prior) -> tuple[JointKernel, Fit]:
+        joint = JointKernel(self._operator, prior) if self._matrix is None else MatrixKernel(self._matrix, prior)
+        rough: dict[str, Any] = {"newton": False, "tolerance": TOLERANCE, "max_steps": MAX_STEPS}
+        found = fit(joint, self._targets, self._trained_on, self._weights, **rough)
+        if found.converged:
+            self._weights = found.weights
+        return joint, found
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core._types import Floats, Indices
 from core.classes.tree import ClassTree
@@ -19,11 +21,12 @@ class JointKernel:
     """K over n rows and C classes (Seeger2008, eq. 2 with the intercepts of eq. 4).
 
     Vectors are n x q x C: q problems side by side, so that one pass over the rows serves all of them. With one kernel
-    K = k(X, X) (x) B, B the mixing of classes, so that a tree costs no more columns than its classes.
+    K = k(X, X) (x) B, B the mixing of classes, so that a tree costs no more columns than its classes. Where k(X, X)
+    is at hand as a `matrix`, products are those of it.
     """
 
-    def __init__(self, operator: Operator, prior: Prior) -> None:
-        self.prior = prior
+    def __init__(self, operator: Operator, prior: Prior, matrix: Floats | None = None) -> None:
+        self.prior, self._stored = prior, matrix
         self.operators = tuple(
             operator if kernel is operator.kernel else operator.with_kernel(kernel) for kernel in prior.kernels
         )
@@ -40,7 +43,9 @@ class JointKernel:
         return Columns(self, tuple(op.cross(op.training_rows(rows)) for op in self.operators))
 
     def _one_product(self, number: int, v: Floats) -> Floats:
-        return self.operators[number].product(v.reshape(len(v), -1)).reshape(v.shape)
+        flat = v.reshape(len(v), -1)
+        product = self.operators[number].product(flat) if self._stored is None else self._stored @ flat
+        return np.asarray(product).reshape(v.shape)
 
     def _constant(self, v: Floats, axis: int) -> Floats:
         """Of the intercepts."""
@@ -105,6 +110,34 @@ class JointKernel:
             for op, nodes in zip(self.operators, self._nodes(), strict=True)
         )
         return PriorGradient(variances, thetas, float(np.vdot(e.sum(axis=0), f.sum(axis=0))), float(np.vdot(e, f)))
+
+
+class MatrixKernel(JointKernel):
+    """The same for one kernel that stays, by its matrix (n x n): variances and intercepts alone have gradients."""
+
+    def __init__(self, matrix: NDArray[Any], prior: Prior) -> None:
+        self.prior = prior
+        self._matrix = matrix
+
+    def __len__(self) -> int:
+        return len(self._matrix)
+
+    def _one_product(self, number: int, v: Floats) -> Floats:  # noqa: ARG002
+        flat = v.reshape(len(v), -1).astype(self._matrix.dtype, copy=False)
+        return np.asarray(self._matrix @ flat, dtype=np.float64).reshape(v.shape)
+
+    def _by_node(self, v: Floats, apply: Apply) -> Floats:
+        return self.prior.tree.to_nodes(apply(0, v))
+
+    @cached_property
+    def _own(self) -> Floats:
+        return np.asarray(np.diag(self._matrix)[:, None, None] * self.prior.variances)
+
+    def gradient(self, e: Floats, f: Floats) -> PriorGradient:
+        """Of the sum over problems of e^T K f by variances and intercept."""
+        by_node = np.einsum("nqp,nqp->p", self.prior.tree.to_nodes(e), self._by_node(f, self._one_product))
+        still = tuple(np.zeros_like(kernel.theta) for kernel in self.prior.kernels)
+        return PriorGradient(by_node, still, float(np.vdot(e.sum(axis=0), f.sum(axis=0))), float(np.vdot(e, f)))
 
 
 @dataclass(frozen=True, eq=False)

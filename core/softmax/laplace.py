@@ -42,6 +42,17 @@ def laplace_posterior(model: SoftmaxRegression, max_memory: float = np.inf) -> P
     return POSTERIORS[choose(operator, 1, max_memory)](operator, np.zeros((n, 1)), 1.0 / weights + prior.noise)
 
 
+def left_out(model: SoftmaxRegression, posterior: Posterior) -> Floats:
+    """The latents that each row gets from all others, to first order; n x C.
+
+    With v_i the variance of row i under the posterior above, with noise 1 / w_i, that without its label is
+    v_i / (1 - v_i w_i), and what the label adds to the latents is that times its weights.
+    """
+    variance = posterior.variance(model.operator.training_rows(np.arange(len(model.labels))))
+    share = np.clip(1.0 - variance / posterior.noise, MIN_WEIGHT, 1.0)
+    return centred(model.solution.latents[:, 0] - model.weights * (variance / share)[:, None])
+
+
 def centred(latents: Floats) -> Floats:
     """Latents without the part that all classes of a row share, which says nothing."""
     return np.asarray(latents - latents.mean(axis=1, keepdims=True)) if latents.size else latents

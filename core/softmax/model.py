@@ -18,6 +18,7 @@ from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
 
 FEW = 32  # rows whose columns of K are computed when they change
+STORED_ROWS = 4000  # whose K is kept where it may be, at most
 
 
 class SoftmaxRegression(Drafted):
@@ -31,6 +32,8 @@ class SoftmaxRegression(Drafted):
     solution: Fit
     _joint: JointKernel
     _past: Subspace | None = None
+    keeps_matrix = False  # for a kernel whose products cost more than those of K: it is kept from fit to fit
+    _matrix: Floats | None = None
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class SoftmaxRegression(Drafted):
         self._fit(None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_past": None}
+        return {**self.__dict__, "_past": None, "_matrix": None}
 
     def draft(self) -> Self:
         twin = super().draft()
@@ -97,6 +100,8 @@ class SoftmaxRegression(Drafted):
             return
         columns = JointKernel(self.operator, self.prior).columns(new)
         old = columns.above(n)
+        if self._matrix is not None:
+            self._matrix = _bordered(self._matrix, columns.kernels[0])
         latents = np.concatenate([latents, old.collect(weights[:n])])
         if self._past is not None:
             self._past.grow(old.collect(self._past.by_row()[0]))
@@ -113,6 +118,8 @@ class SoftmaxRegression(Drafted):
                 self._past.shrink(rows, columns.spread)
         self.labels, self.counts = np.delete(self.labels, rows), np.delete(self.counts, rows)
         self.operator.remove(rows)
+        if self._matrix is not None:
+            self._matrix = np.delete(np.delete(self._matrix, rows, axis=0), rows, axis=1)
         self._fit(np.delete(weights, rows, axis=0), latents)
 
     @all_or_nothing
@@ -138,19 +145,20 @@ class SoftmaxRegression(Drafted):
         """Another prior for the same rows and labels; its fit starts from these weights."""
         weights = self.weights
         self.operator, self.prior, self._past = _under(self.operator, prior), prior, None
+        self._matrix = None
         self._fit(weights)
 
     @all_or_nothing
     def refit(self, weights: Floats | None = None) -> None:
         """Solve from scratch, or from these weights (n x C)."""
-        self._past = None
+        self._past = self._matrix = None
         self._fit(weights)
 
     @all_or_nothing
     def follow_levels(self, levels: Any) -> None:
         """The levels of histograms have grown without a new row."""
         self.operator.follow_levels(levels)
-        self._joint = JointKernel(self.operator, self.prior)
+        self._joint = JointKernel(self.operator, self.prior, self._matrix)
         self._forget_predictions()
 
     def latents(self, query: Rows, *, quantised: bool = False) -> Floats:
@@ -190,7 +198,7 @@ class SoftmaxRegression(Drafted):
     def _fit(self, weights: Floats | None, latents: Floats | None = None) -> None:
         """From these weights, whose latents may be known."""
         self._forget_predictions()
-        self._joint = JointKernel(self.operator, self.prior)
+        self._joint = JointKernel(self.operator, self.prior, self._kept_matrix())
         if self._past is None or self._past.shape != (len(self.labels), self.n_classes):
             self._past = Subspace(len(self.labels), self.n_classes)
         targets = Targets.of(self.labels, self.tree)
@@ -198,6 +206,15 @@ class SoftmaxRegression(Drafted):
         self.solution = fit(
             self._joint, targets, self.counts[:, None], start, known, past=self._past, tolerance=self.tolerance
         )
+
+    def _kept_matrix(self) -> Floats | None:
+        """K of the rows, if it is to be kept."""
+        n = len(self.labels)
+        if not self.keeps_matrix or n > STORED_ROWS or len(self.prior.kernels) > 1:
+            self._matrix = None
+        elif self._matrix is None or len(self._matrix) != n:
+            self._matrix = self.operator.cross(self.operator.training_rows(np.arange(n)))
+        return self._matrix
 
     def _forget_predictions(self) -> None:
         for name in ("predictor", "posterior"):
@@ -225,6 +242,14 @@ class SoftmaxRegression(Drafted):
 
     def _is_same(self, renumber: Indices, tree: ClassTree) -> bool:
         return np.array_equal(tree.parents, self.tree.parents) and np.array_equal(renumber, np.arange(len(tree)))
+
+
+def _bordered(matrix: Floats, columns: Floats) -> Floats:
+    """A symmetric matrix with more columns at its end."""
+    n = len(matrix)
+    out = np.empty((len(columns), len(columns)))
+    out[:n, :n], out[:, n:], out[n:, :n] = matrix, columns, columns[:n].T
+    return out
 
 
 def _under(operator: Operator, prior: Prior) -> Operator:

@@ -143,9 +143,13 @@ def tune_prior(
     *,
     max_rounds: int = 30,
     first_step: float = 1.0,
+    gain: float = 2e-5,
     on_step: Callable[[], object] = lambda: None,
 ) -> TunedPrior:
-    """L-BFGS on the logarithms, from where the prior is. `on_step` is called before each evaluation."""
+    """L-BFGS on the logarithms, from where the prior is, until a round gains less than that part of the criterion.
+
+    `on_step` is called before each evaluation.
+    """
     best: TunedPrior | None = None
     count, scale = 0, 0.0
 
@@ -163,7 +167,7 @@ def tune_prior(
         scale = scale or first_step / max(float(np.linalg.norm(slope)), 1.0 / len(criterion))
         return value * scale, slope * scale
 
-    options = {"maxiter": max_rounds, "ftol": 2e-5, "gtol": 1e-3}
+    options = {"maxiter": max_rounds, "ftol": gain, "gtol": 1e-3}
     bounds = search.bounds(start)
     minimize(evaluate, search.logs(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     assert best is not None

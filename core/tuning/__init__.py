@@ -1,7 +1,7 @@
 """Evidence and leave-one-out error, their gradients, and the search for hyperparameters."""
 
 from core.tuning.bound_criterion import BoundCriterion
-from core.tuning.calibration import find_sharpness, mean_gap
+from core.tuning.calibration import asked_sharpness, earlier_predictions, find_sharpness, mean_gap
 from core.tuning.criteria import Criterion, CriterionName, Evaluation
 from core.tuning.dual_criterion import DualCriterion
 from core.tuning.leave_one_out import leave_one_out
@@ -20,8 +20,10 @@ __all__ = [
     "LevelCriterion",
     "Setting",
     "Tuned",
+    "asked_sharpness",
     "bounds_met",
     "criterion_for",
+    "earlier_predictions",
     "find_sharpness",
     "free_parameters",
     "gradient_search",

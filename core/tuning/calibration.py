@@ -1,14 +1,20 @@
 """How sharp class probabilities are: found by what the other labels say of each."""
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from core._types import Floats, Indices
+from core.linalg import gram
+from core.posterior import LabelRegression, one_vs_all
+from core.tuning.leave_one_out import leave_one_out
 
 TYPICAL = 5.0  # of the sharpness times the gap between the best two means, on average
 SPREAD = 0.5  # of its logarithm around that, where labels say nothing
 RANGE = 6.0  # of its logarithm, to either side
+EARLIER = 50  # labels that count as much as all later ones where it follows what was said of each label before it came
+MANY = 500  # labels from which on it does not
 
 
 def mean_gap(means: Floats) -> float:
@@ -38,3 +44,41 @@ def find_sharpness(left_out: Floats, labels: Indices, gap: float) -> float:
 
     found = minimize_scalar(loss, bounds=(centre - RANGE, centre + RANGE), method="bounded")
     return float(np.exp(found.x))
+
+
+def asked_sharpness(model: LabelRegression, gap: float, deviation: float) -> float:
+    """The sharpness for a pool, by labels that were asked for one after the other; n of them, in the order they came.
+
+    Labels that were asked for are harder than the pool, and what the others say of them misleads: they were asked with
+    a view to what was known of them. What was said of a label before it came has no such fault. So the logarithm of
+    the factor goes some way (one half, and less with many labels) from what leave-one-out predictions say to what
+    earlier ones say: those of each label by all before it, and those of the second half by the first.
+
+    `gap` is the mean gap of the items that are to be predicted, `deviation` the mean standard deviation of their
+    targets: predictions by fewer labels are less certain, and are brought to that.
+    """
+    labels, n = model.labels, len(model.labels)
+    found = find_sharpness(leave_one_out(model)[0], labels, gap)
+    if n > MANY:
+        return found
+    by_all_before, by_first_half, deviations = earlier_predictions(model)
+    late = labels[n - len(by_first_half) :]
+    past = find_sharpness(by_all_before * (deviation / deviations)[:, None], labels, gap)
+    half = find_sharpness(by_first_half, late, gap)
+    share = min(0.5, EARLIER / max(n, 1))
+    return float(found ** (1.0 - share) * np.sqrt(past * half) ** share)
+
+
+def earlier_predictions(model: LabelRegression) -> tuple[Floats, Floats, Floats]:
+    """Means of each label by all before it (n x M), of the second half by the first, and deviations of the former (n).
+
+    One Cholesky factor L of K + N has them all: with z = L^-1 y, label i is predicted as y_i - L_ii z_i with the
+    variance L_ii^2, and the second half by the first as the lower left part of L times the first half of z.
+    """
+    targets, n = one_vs_all(model.labels, model.n_classes), len(model.labels)
+    covariance = np.empty((n, n))
+    gram(model.operator, model.posterior.noise, covariance)
+    factor = cholesky(covariance, lower=True)
+    z = solve_triangular(factor, targets, lower=True)
+    deviations, half = np.diag(factor), n // 2
+    return targets - deviations[:, None] * z, factor[half:, :half] @ z[:half], deviations

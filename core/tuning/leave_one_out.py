@@ -6,6 +6,8 @@ from core._types import Floats
 from core.linalg import HistogramOperator
 from core.posterior import LabelRegression, one_vs_all
 
+BLOCK_ROWS = 256  # of the inverse at a time
+
 
 def leave_one_out(model: LabelRegression) -> tuple[Floats, Floats]:
     """Means (n x M) and variances of the targets (n) that each row gets from all others, in closed form.
@@ -27,5 +29,8 @@ def _inverse_diagonal(model: LabelRegression) -> Floats:
     if model.name == "levels" and isinstance(operator, HistogramOperator):
         variance = posterior.variance(operator.rows)
         return np.asarray((1.0 - variance / noise) / noise)  # the leverage of a row is its variance over its noise
-    inverse = posterior.inverse_times(np.eye(len(operator)))
-    return np.asarray(np.diagonal(inverse).copy())
+    n, diagonal = len(operator), np.empty(len(operator))
+    for first in range(0, n, BLOCK_ROWS):
+        units = np.eye(n, min(BLOCK_ROWS, n - first), -first)
+        diagonal[first : first + BLOCK_ROWS] = np.diagonal(posterior.inverse_times(units)[first:])
+    return diagonal

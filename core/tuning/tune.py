@@ -7,7 +7,7 @@ import numpy as np
 
 from core._types import Floats
 from core.kernels import Kernel, RBFKernel, SumKernel
-from core.linalg import AtBound, HistogramOperator, Units
+from core.linalg import AtBound, HistogramOperator, SumOperator, Units
 from core.posterior import LabelRegression, one_vs_all
 from core.tuning.bound_criterion import BoundCriterion
 from core.tuning.criteria import Criterion, CriterionName, Evaluation
@@ -19,7 +19,9 @@ Given = tuple[Kernel, float]
 """A kernel and a noise."""
 
 TYPICAL_NOISE = 0.1  # of the mean of k(x, x), around which the noise of a sum of kernels is expected
-WIDE = 2.0  # standard deviation of its logarithm, and of those of gamma and weights
+WIDE = 2.0  # standard deviation of its logarithm, and of those of weights
+GAMMA_WIDE = 1.0  # the same of gamma: labels that were asked for lie at borders, where too local a kernel looks good
+MATRICES = 5  # n x n, that a gradient by the n x n system needs
 SAMPLE_ROWS = 2000  # of a system that cannot be factored, for criteria that must be
 
 
@@ -39,7 +41,8 @@ class Tuned:
 def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
     """The criterion in the form that the model's posterior has.
 
-    Where there is no factor (iterative), leave-one-out error and evidence are those of a sample of the rows.
+    Where there is no factor (iterative), or no memory for its gradients, leave-one-out error and evidence are those of
+    a sample of the rows.
     """
     operator = model.operator
     targets, shape = one_vs_all(model.labels, model.n_classes), model.noise_shape()
@@ -49,7 +52,9 @@ def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
         return BoundCriterion(operator, targets, shape)
     if model.name == "levels" and isinstance(operator, HistogramOperator):
         return LevelCriterion(operator, targets, shape, name)
-    if model.name == "iterative" and len(operator) > SAMPLE_ROWS:
+    matrices = MATRICES + (len(operator.channels) if isinstance(operator, SumOperator) else 0)
+    fits = 8.0 * matrices * len(operator) ** 2 <= model.max_memory
+    if len(operator) > SAMPLE_ROWS and (model.name == "iterative" or not fits):
         return _sampled(model, name)
     return DualCriterion(operator, targets, shape, name)
 
@@ -90,8 +95,8 @@ def with_prior(criterion: Criterion, name: CriterionName, n_values: int) -> Crit
         total = (float((ratios**2).sum()) + size**2) * WIDE**2
         for number, own in enumerate(kernel.channels):
             if isinstance(own, RBFKernel):
-                total += float(np.log(own.gamma)) ** 2 / WIDE**2
-                by[f"gamma[{number}]"] = 2 * np.log(own.gamma) / own.gamma / WIDE**2
+                total += float(np.log(own.gamma)) ** 2 / GAMMA_WIDE**2
+                by[f"gamma[{number}]"] = 2 * np.log(own.gamma) / own.gamma / GAMMA_WIDE**2
         factor = found.value / n_values if name == "loo" else 0.5
         if found.by_theta is None:
             return replace(found, value=found.value + factor * total)
@@ -169,11 +174,15 @@ def tune(
     weights = weights or isinstance(now[0], SumKernel)
     # A search on a sample finds the neighbourhood of the optimum at a small part of the cost.
     many = name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS
-    values = len(model.labels) * max(model.n_classes, 1)
+    values = len(model.labels) * max(model.n_classes - 1, 1)  # the targets of a row sum to the same number
     criterion = with_prior(in_units(criterion_for(model, name), units), name, values)
     few = with_prior(in_units(_sampled(model, name), units), name, values) if many else criterion
     begins, spent = starts(few, units, settings, now, free, on_step), len(LADDER)
-    if weights:
+    if weights and many:
+        rough = [gradient_search(few, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
+        best, spent = min(rough, key=_value), spent + sum(one.evaluations for one in rough)
+        ends = [gradient_search(criterion, best.setting, l1=l1, l2=l2, on_step=on_step)]
+    elif weights:
         ends = [gradient_search(criterion, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
     elif many:
         rough = [simplex_search(few, start, on_step=on_step) for start in begins]

@@ -10,6 +10,8 @@ from tests.app.live import ADMIN, eventually, has_ended
 class Site:
     """Requests with a key."""
 
+    patience = 60.0  # seconds that a job may take
+
     def __init__(self, http, service, key=ADMIN, path=""):
         self.http, self.service, self.key, self.path = http, service, key, path
 
@@ -70,4 +72,4 @@ class Site:
 
     def wait(self, job):
         """Until a job has ended."""
-        return eventually(lambda: self.get(f"/jobs/{job}"), has_ended)
+        return eventually(lambda: self.get(f"/jobs/{job}"), has_ended, self.patience)

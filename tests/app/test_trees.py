@@ -58,7 +58,7 @@ def test_what_is_told_of_it(birds):
     assert (model["likelihood"], model["solver"], model["degraded"]) == ("softmax", "softmax", None)
     assert model["classes"] == {"bird": 2, "robin": 2, "tit": 2, "bat": 2}
     card = birds.get("/card")
-    assert card["likelihood"] == "softmax"
+    assert card["likelihood"] == {"name": "softmax", "why": "it is chosen in the settings of the project"}
     assert card["classes"]["bird"] == {"labelled": 2, "predicted": 0}
     assert card["classes"]["robin"]["predicted"] > 0
     assert set(card["figures"]["confusion"]) == {"bird", "robin", "tit", "bat"}

@@ -34,6 +34,7 @@ SECTIONS: dict[str, list[Callable[[], Iterator[Row]]]] = {
     "updates": [
         partial(updates.one_label, 1_500, "dual", "5 ms"),
         partial(updates.one_label, 50_000, "levels", "200 ms"),
+        updates.kinds_of_pools,
     ],
     "learning": [learning.variance, learning.tuning, learning.pool, learning.gp_loop],
     "encoders": [encoders.digits, encoders.scenes, encoders.messages],

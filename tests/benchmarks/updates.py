@@ -1,10 +1,58 @@
-"""One label more, exactly, against a fresh fit."""
+"""One label more, exactly, against a fresh fit; and over pools of several kinds, against words alone."""
 
 import numpy as np
+import scipy.sparse as sp
 
-from core import GPHIKClassifier, _jit
+from core import Channel, GPHIKClassifier, OnlineLearner, Settings, _jit, share_cores
 from tests.benchmarks.data import word_histograms
-from tests.benchmarks.rows import Row, seconds, timed, times
+from tests.benchmarks.rows import Row, seconds, spent, timed, times
+
+ITEMS, NUMBERS, LABELS, REPEATS = 100_000, 384, 1_000, 40
+
+
+def kinds_of_pools():
+    """Labels and questions at 1,000 labels of 10 classes: the least processor time, of all threads together."""
+    _jit.compile_all()
+    share_cores()
+    x, y = word_histograms(ITEMS)
+    counts = (x * 300).rint()
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(10, NUMBERS))
+    numbers = (0.3 * centres[y] + rng.normal(size=(ITEMS, NUMBERS))).astype(np.float32) / np.float32(np.sqrt(NUMBERS))
+    both = sp.hstack([counts, sp.csr_matrix(numbers.astype(np.float64))], format="csr")
+    words = Channel(columns=(0, x.shape[1]), normalise=True)
+    pools = {
+        "words": ({}, x),
+        "words, normalised": ({"normalise": True}, counts),
+        "normalised words + linear kernel of 384 numbers": (
+            {"kernel": (words, Channel("linear", columns=(x.shape[1], both.shape[1])))},
+            both,
+        ),
+        "normalised words + RBF kernel of 384 numbers": (
+            {"kernel": (words, Channel("rbf", columns=(x.shape[1], both.shape[1]), gamma=1.0))},
+            both,
+        ),
+    }
+    plain = None
+    for what, (settings, table) in pools.items():
+        label, question = _least(OnlineLearner(Settings(noise=0.01, **settings), [str(c) for c in range(10)]), table, y)
+        plain = plain or label + question
+        yield Row(
+            f"label + next question, 100,000 items, processor time: {what}",
+            f"{seconds(label)} + {seconds(question)}",
+            f"words {seconds(plain)}",
+            times(label + question, plain),
+        )
+
+
+def _least(learner, table, y):
+    """Least processor seconds of a label and of a question."""
+    learner.add_items(table)
+    order = np.random.default_rng(0).permutation(ITEMS).tolist()
+    learner.label_many({item: str(y[item]) for item in order[:LABELS]}, refresh=False)
+    learner.label(order[LABELS], str(y[order[LABELS]]))  # which computes what is kept
+    labels = [spent(lambda i=i: learner.label(i, str(y[i])))[0] for i in order[LABELS + 1 : LABELS + REPEATS]]
+    return min(labels), min(spent(lambda: learner.query(1, "unc"))[0] for _ in range(REPEATS))
 
 
 def one_label(n, posterior, aim):
@@ -12,13 +60,13 @@ def one_label(n, posterior, aim):
     x, y = word_histograms(n + 40)
     model = GPHIKClassifier(noise=0.01, posterior=posterior)
     fresh = timed(lambda: model.fit(x[:n], y[:n]))
-    spent = [timed(lambda i=i: model.partial_fit(x[i : i + 1], y[i : i + 1])) for i in range(n, n + 20)]
+    added = [timed(lambda i=i: model.partial_fit(x[i : i + 1], y[i : i + 1])) for i in range(n, n + 20)]
     what = f"add one label at n = {n:,} ({posterior})"
     yield Row(
         what,
-        f"{seconds(float(np.median(spent)))} (worst {seconds(max(spent))})",
+        f"{seconds(float(np.median(added)))} (worst {seconds(max(added))})",
         f"fit {seconds(fresh)}",
-        times(fresh, float(np.median(spent))),
+        times(fresh, float(np.median(added))),
         aim,
     )
     forget = [timed(lambda i=i: model.forget([i])) for i in range(10)]

@@ -15,7 +15,7 @@ from app.api.schemas import (
     ProjectChange,
     ProjectPage,
 )
-from app.services.problems import Invalid
+from app.services.problems import Forbidden, Invalid
 from app.services.project import catalogue
 from app.services.project.classes import AddClass, ChangeClass, MergeClass
 
@@ -58,6 +58,9 @@ async def change_project(
     if_match: Annotated[str | None, Header(max_length=64, description="the ETag that you saw")] = None,
 ) -> Any:
     """Change its name or settings; other settings of the model train it anew."""
+    options = body.settings.get("encoder_options")
+    if at.principal.project_id is not None and isinstance(options, dict) and options.get("model"):
+        raise Forbidden("this key belongs to one project: only an administrator of the service may name a model")
     task = catalogue.ChangeProject(at.project, body.name, body.settings, _revision(if_match))
     answer = await at.do(task)
     if task.model_changed:

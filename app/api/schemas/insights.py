@@ -1,6 +1,6 @@
 """What can be seen of the learning: curves, maps, rankings, events, the model card, explanations."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -102,7 +102,7 @@ class EventPage(Page):
 
 
 class Note(BaseModel):
-    """The model or kernel in use, and why it is used."""
+    """The likelihood, model or kernel in use, and why it is used."""
 
     name: str
     why: str
@@ -150,7 +150,7 @@ class ModelCard(BaseModel):
     labelled: int
     classes: dict[str, ClassCounts]
     encoder: dict[str, Any] | None = Field(description="how raw items become features; null where they come as numbers")
-    likelihood: Literal["gaussian", "softmax"]
+    likelihood: Note | None
     model: Note | None
     kernel: Note | None
     solver: str | None

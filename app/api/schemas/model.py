@@ -1,6 +1,6 @@
 """The model."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -101,7 +101,9 @@ class ModelAnswer(BaseModel):
 
     version: int
     degraded: str | None = Field(description="what is wrong, if something is")
-    likelihood: Literal["gaussian", "softmax"]
+    likelihood: str | None = Field(
+        description="gaussian or softmax, and how it was chosen if that was left to the service, or how far it is"
+    )
     model: str | None = Field(
         description="gp or forest, and how it was chosen if that was left to the service, or how far it is"
     )

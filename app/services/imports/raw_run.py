@@ -1,14 +1,15 @@
 """Imports of raw items: looked at, encoded in a process of their own, stored portion by portion."""
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from app.encoders import restore
+from app.encoders import Kind, restore
+from app.encoders.text import texts_of
 from app.services.imports.archives import Archive
-from app.services.imports.encoding_process import EncodingProcess
 from app.services.imports.raw_items import Broken, Form, RawItem, RawPortion, Source
 from app.services.imports.tables import Lines
 from app.services.imports.vectors import Sets, Vectors, holds_sets
@@ -21,11 +22,13 @@ from app.services.problems import Invalid
 from app.services.project.classes import AddClass, check_labels
 from app.services.project.state import StoredEncoder
 from app.services.registry.running import Running
+from app.services.runtime.encoding_process import EncodingProcess
 from app.services.runtime.jobs import Progress
 from app.services.runtime.writer import LATER, Task
 
 FIT_ON: dict[str, int] = {"text": 20_000, "image": 1000, "table": 20_000, "vectors": 5000, "sets": 20_000}  # at most
 LEARNING = {"text": "learning a vocabulary", "image": "learning visual words"}
+MODEL_KINDS = ("text", "image")  # that pretrained models embed
 SHOWN_BROKEN = 100
 
 
@@ -46,20 +49,25 @@ class RawImport:
         kind = project.encoder.kind if project.encoder else None if rule in ("auto", "none") else rule
         self._progress.phase("looking at the file")
         with TemporaryDirectory(prefix=f"{path.stem}.", suffix=".unpacked", dir=path.parent) as folder:
-            asked = project.settings.encoder_options.get("column")
-            column = asked or (project.encoder.description.get("text_column") if project.encoder else None)
-            with closing(self._opened(path, form, index_base, kind, column, Path(folder))) as source:
-                if asked and source.guess.columns and source.guess.columns != (asked,):
-                    raise Invalid(f"there is no column {asked!r} to read texts from")
+            asked = texts_of(project.settings.encoder_options.get("column"))
+            with closing(self._opened(path, form, index_base, kind, asked or self._texts(), Path(folder))) as source:
+                missing = [column for column in asked if column not in source.guess.columns]
+                if source.guess.columns and missing:
+                    raise Invalid(f"there is no column {missing[0]!r} to read texts from")
                 return self.add(source)
 
-    def _opened(self, path: Path, form: Form, index_base: int, kind: Any, column: str | None, folder: Path) -> Any:
+    def _texts(self) -> tuple[str, ...]:
+        """The columns that texts came in so far."""
+        encoder = self._project.encoder
+        return () if encoder is None else texts_of(encoder.description.get("text_column"))
+
+    def _opened(self, path: Path, form: Form, index_base: int, kind: Any, texts: Sequence[str], folder: Path) -> Any:
         """The file as a source, which is to be closed."""
         limits = self._project.budgets, self._progress.check
         if form == "zip":
             return Archive(path, folder, kind, *limits)
         if form in ("csv", "jsonl"):
-            return Lines(path, form, kind, column, *limits)
+            return Lines(path, form, kind, texts, *limits)
         if form == "npz" and holds_sets(path, *limits):
             return Sets(path, kind, *limits)
         return Vectors(path, form, index_base, kind, *limits)
@@ -67,7 +75,8 @@ class RawImport:
     def add(self, source: Source) -> dict[str, Any]:
         """All items of a source that has been looked at."""
         self._check_labels(source)
-        with EncodingProcess(source.guess.kind, self._progress.check) as process:
+        downloads = self._project.models.downloads
+        with EncodingProcess(source.guess.kind, self._progress.check, downloads=downloads) as process:
             self._prepare(source, process)
             for portion in source.portions():
                 self._take(portion, source, process)
@@ -91,18 +100,26 @@ class RawImport:
         self._progress.check()
         # A histogram kernel reads vectors with their signs apart.
         split = kind == "vectors" and self._project.settings.kernel == "hik" and not self._project.settings.complement
-        options = ({"form": "split"} if split else {}) | self._project.settings.encoder_options
+        options = ({"form": "split"} if split else {}) | self._model(kind) | self._project.settings.encoder_options
         state = process.fit(raws, options, lambda done: self._progress.report(done, len(raws), message))
         encoder = restore(state)
         description = encoder.describe() | {"model": encoder.model()}
         if kind == "text" and guess.columns:
-            description["text_column"] = guess.columns[0]
-        stored = StoredEncoder(kind, guess.why, encoder.channels, description)
+            description["text_column"] = list(guess.columns)
+        model = description["options"].get("model")
+        why = guess.why if model is None else f"{guess.why}; the pretrained model {model} embeds them"
+        stored = StoredEncoder(kind, why, encoder.channels, description)
         kept = self._do(StoreEncoder(self._project, stored, state))
         if kept is not stored:
             if kept.kind != kind:
                 raise Invalid(f"another import came first: the items of this project are of kind {kept.kind}")
             process.load(encoder_state(self._project))
+
+    def _model(self, kind: Kind) -> dict[str, Any]:
+        """Which pretrained model is taken, unless the project says so: none where all columns have the same kernel."""
+        if kind not in MODEL_KINDS:
+            return {}
+        return {"model": self._project.models.default(kind) if self._project.settings.leaves_kernel_open else None}
 
     def _take(self, portion: RawPortion, source: Source, process: EncodingProcess) -> None:
         """Encode, keep media, add items, label them."""
@@ -157,10 +174,10 @@ class RawImport:
         self._broken_count += len(broken)
 
     def _result(self, source: Source) -> dict[str, Any]:
-        guess = source.guess
+        guess, encoder = source.guess, self._project.encoder
         found = {
             "kind": guess.kind,
-            "why": guess.why,
+            "why": encoder.why if encoder is not None and encoder.needs_model else guess.why,
             "items": source.total,
             "columns": list(guess.columns),
             "key": guess.key,

@@ -2,7 +2,7 @@
 
 import codecs
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +36,14 @@ MAX_LABEL_CHARACTERS = 1000  # characters that are kept, which are more than a c
 
 
 class Lines:
-    """A csv or jsonl file. `column` is the one that texts came in so far."""
+    """A csv or jsonl file. `texts` are the columns that texts came in so far."""
 
     def __init__(
         self,
         path: Path,
         form: Form,
         kind: Kind | None,
-        column: str | None,
+        texts: Sequence[str],
         budgets: Budgets | None = None,
         check: Check = go_on,
     ) -> None:
@@ -52,10 +52,11 @@ class Lines:
         rows = [entry for entry in first if not isinstance(entry, Broken)]
         try:
             guess = guess_entries([{n: v for n, v in entry.items() if not isinstance(v, dict)} for entry in rows])
-            self.guess = guess.read_as(kind or guess.kind, column)
+            self.guess = guess.read_as(kind or guess.kind, texts)
         except ValueError as error:
             raise Invalid(str(error)) from error
         self._columns = set(self.guess.columns)
+        self._by_column = len(self._columns) > 1 or (len(texts) > 1 and self._columns <= set(texts))
         if self.guess.kind == "vectors" and len(self._columns) > MAX_NUMBERS:
             raise Invalid(f"vectors may have {MAX_NUMBERS} columns, not {len(self._columns)}")
         self._survey()
@@ -109,8 +110,10 @@ class Lines:
             raw = self._raw(entry)
         except (ValueError, TypeError, KeyError) as error:
             return Broken(name[:200], str(error) if type(error) is ValueError else "a cell is not what it should be")
-        if guess.kind == "text":
-            data["text"] = raw
+        if guess.kind == "text":  # people see the first column as the text, and the others beside it
+            first, *beside = guess.columns
+            data["text"] = cell_of(entry.get(first))
+            data |= {column: cell for column in beside if (cell := cell_of(entry.get(column)))}
         elif isinstance(raw, dict):
             data |= {column: cell for column, cell in raw.items() if cell}
         return checked_item(RawItem(name, raw, data or None, self._label(entry), numbered=not key))
@@ -118,10 +121,10 @@ class Lines:
     def _raw(self, entry: Mapping[str, Any]) -> Raw:
         columns = self.guess.columns
         if self.guess.kind == "text":
-            text = cell_of(entry.get(columns[0]))
-            if len(text) > MAX_TEXT_CHARACTERS:
+            texts = {column: cell_of(entry.get(column)) for column in columns}
+            if max(map(len, texts.values())) > MAX_TEXT_CHARACTERS:
                 raise ValueError(f"longer than {MAX_TEXT_CHARACTERS} characters")
-            return text
+            return texts if self._by_column else texts[columns[0]]
         if self.guess.kind == "table":
             return {column: cell_of(entry.get(column)) for column in columns}
         values = entry[columns[0]] if isinstance(entry[columns[0]], list) else [entry[column] for column in columns]

@@ -70,9 +70,11 @@ class AddItems(Task):
             twin = fresh[item.key].features if item.key in fresh else getattr(known.get(item.key), "features", None)
             if twin is None:
                 fresh[item.key] = item
-            elif bytes(twin) != item.features and self.skip_others:
+            elif self._is_same(bytes(twin), item.features):
+                continue
+            elif self.skip_others:
                 others.append(item.key)
-            elif bytes(twin) != item.features:
+            else:
                 raise Conflict(f"entry {place}: there is already an item with this key and other features")
         self._added = list(fresh.values())
         if self._added:
@@ -102,10 +104,26 @@ class AddItems(Task):
     def _name_anew(self, connection: Connection) -> dict[str, Any]:
         """Items that are there under the keys of the new ones, once numbers that are taken are none of these."""
         known = items.with_keys(connection, self.project.id, [item.key for item in self.new])
-        new = [named_by_content(item) if _is_taken(item, known.get(item.key)) else item for item in self.new]
+        new = [
+            named_by_content(item, exact=not self._embedded) if self._is_taken(item, known.get(item.key)) else item
+            for item in self.new
+        ]
         keys = [after.key for before, after in zip(self.new, new, strict=True) if after is not before]
         self.new = new
         return known | items.with_keys(connection, self.project.id, keys)
+
+    @property
+    def _embedded(self) -> bool:
+        """Whether a pretrained model has a part in the features: their last digits then differ from time to time."""
+        return self.project.encoder is not None and self.project.encoder.needs_model
+
+    def _is_same(self, one: bytes, other: bytes) -> bool:
+        return features.close(one, other) if self._embedded else one == other
+
+    def _is_taken(self, item: NewItem, twin: Any) -> bool:
+        """Whether the number of a row is the key of another item."""
+        other = twin is not None and not (self._is_same(bytes(twin.features), item.features) and twin.data == item.data)
+        return item.numbered and other
 
     def _append(self, learner: OnlineLearner, table: Table) -> None:
         if len(learner) == self._first:  # else they come in with the training that brings those before them
@@ -182,20 +200,16 @@ def _table(new: Sequence[NewItem], width: int) -> Table:
     return features.table([item.features for item in new], width)
 
 
-def named_by_content(item: NewItem) -> NewItem:
+def named_by_content(item: NewItem, *, exact: bool = True) -> NewItem:
     """A numbered row with a key that no other content has: the same row of the same file has it again.
+
+    Features that are not `exact` do not count; what they were made of is in the data.
 
     >>> named_by_content(NewItem("row-1", b"", {"text": "hello"}, numbered=True)).key
     'row-1-fe63cf93'
     """
-    data = json.dumps(item.data, sort_keys=True).encode()
-    return replace(item, key=f"{item.key}-{hashlib.sha256(item.features + data).hexdigest()[:8]}")
-
-
-def _is_taken(item: NewItem, twin: Any) -> bool:
-    """Whether the number of a row is the key of another item."""
-    other = twin is not None and (bytes(twin.features) != item.features or twin.data != item.data)
-    return item.numbered and other
+    content = (item.features if exact else b"") + json.dumps(item.data, sort_keys=True).encode()
+    return replace(item, key=f"{item.key}-{hashlib.sha256(content).hexdigest()[:8]}")
 
 
 def extremes(table: Table) -> Table:

@@ -10,12 +10,13 @@ from sqlalchemy import Connection
 
 from app.db import encoders, projects
 from app.db.database import Database
-from app.encoders import Encoder, Kind, Raw, restore
+from app.encoders import Encoded, Encoder, Kind, Raw, restore
 from app.encoders.guess import cell_of
 from app.services.items import features
 from app.services.problems import Conflict, Invalid
 from app.services.project.state import Project, StoredEncoder
 from app.services.runtime.clock import now
+from app.services.runtime.encoding_process import EncodingFailed
 from app.services.runtime.writer import Task
 
 EXPECTED: dict[Kind, str] = {
@@ -62,6 +63,17 @@ def fitted_encoder(project: Project) -> Encoder:
     return project.fitted
 
 
+def encode_here(project: Project, raws: Sequence[Raw]) -> Encoded:
+    """Encode a few raw items while somebody waits; a pretrained model does so in the process that keeps it."""
+    encoder = fitted_encoder(project)
+    if not encoder.needs_model:
+        return encoder.encode(raws)
+    try:
+        return project.models.encode(encoder_state(project), raws)
+    except (ValueError, EncodingFailed) as error:
+        raise Conflict(str(error)) from error
+
+
 def is_raw(project: Project, given: Any) -> bool:
     """Whether features must first be made of this: a text, the cells of a row, a vector that is to be encoded."""
     return isinstance(given, str | dict) or (project.encoder is not None and project.encoder.kind == "vectors")
@@ -73,9 +85,11 @@ def encode_few(project: Project, given: Sequence[Any]) -> list[bytes]:
     expected = encoder.kind
     for place, one in enumerate(given):
         kind = "text" if isinstance(one, str) else "table" if isinstance(one, dict) else "vectors"
+        if kind == "table" and encoder.reads_columns:
+            kind = expected
         if kind != expected or (kind == "vectors" and not isinstance(one, list)):
             raise Invalid(f"entry {place}: expected {EXPECTED[expected]}, as in the other items of this project")
-    encoded = encoder.encode([_raw(one) for one in given])
+    encoded = encode_here(project, [_raw(one) for one in given])
     if encoded.broken:
         place, reason = min(encoded.broken.items())
         raise Invalid(f"entry {place}: {reason}")

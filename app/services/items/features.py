@@ -10,6 +10,7 @@ from core._types import Floats, Indices, Table
 
 SPARSE, DENSE = b"s", b"d"
 PER_ENTRY, PER_COLUMN = 12, 8  # bytes
+TOLERANCE = 1e-4  # by which vectors of length 1 may differ, where a network made them in another batch or elsewhere
 
 
 def encode(indices: Indices, values: Floats) -> bytes:
@@ -81,6 +82,19 @@ def given_table(rows: Sequence[Given], width: int) -> Table:
     if matrix.nnz < stored:
         raise ValueError("an index must not come twice in a row")
     return matrix
+
+
+def close(one: bytes, other: bytes) -> bool:
+    """Whether two rows are the same but for the last digits of single precision.
+
+    >>> close(encode(np.array([0, 2]), np.array([0.5, 1.0])), encode(np.array([0, 2]), np.array([0.5, 1.0 + 1e-7])))
+    True
+    """
+    (indices, values), (other_indices, other_values) = _entries(one), _entries(other)
+    if len(values) != len(other_values) or (indices is None) != (other_indices is None):
+        return False
+    same = indices is None or other_indices is None or bool((indices == other_indices).all())
+    return same and bool(np.abs(values - other_values).max(initial=0.0) < TOLERANCE)
 
 
 def n_columns(blobs: Iterable[bytes]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from app.services.problems import Conflict, NotFound
 from app.services.project.state import Project
 from app.services.runtime.writer import Task
-from core._types import Floats
+from core._types import Floats, Indices
 from core.insight.explanations import Contributions
 
 MAX_PARTS = 20
@@ -53,11 +53,20 @@ def explain(
     if found is None:
         return answer | {"constant": None, "rest": None, "parts": []}
     weights = found.parts[:, best] - found.parts[:, second]
+    columns, weights = _by_name(found.columns, weights, names)
     shown = np.argsort(-np.abs(weights), kind="stable")[:MAX_PARTS]
     shown = shown[weights[shown] != 0.0]
     parts = [
         {"name": names[column] if names else f"column {column}", "weight": weight, "column": column}
-        for column, weight in zip(found.columns[shown].tolist(), weights[shown].tolist(), strict=True)
+        for column, weight in zip(columns[shown].tolist(), weights[shown].tolist(), strict=True)
     ]
     constant = float(found.constant[best] - found.constant[second])
     return answer | {"constant": constant, "rest": float(weights.sum() - weights[shown].sum()), "parts": parts}
+
+
+def _by_name(columns: Indices, weights: Floats, names: Sequence[str] | None) -> tuple[Indices, Floats]:
+    """Columns that share a name, as numbers of a vector do, are one part, known by the first of them."""
+    if names is None:
+        return columns, weights
+    _, first, place = np.unique([names[column] for column in columns], return_index=True, return_inverse=True)
+    return columns[first], np.asarray(np.bincount(place, weights), dtype=np.float64)

@@ -107,6 +107,8 @@ def parameters_of(stored: dict[str, Any]) -> Parameters:
         warnings=tuple(stored.get("warnings", ())),
         levels=stored.get("levels", "auto"),
         sharpness=stored.get("sharpness"),
+        likelihood=stored.get("likelihood"),
+        weighed_at=stored.get("weighed_at", 0),
     )
     if "forest" not in stored:  # a training from before there were any
         return found
@@ -125,6 +127,8 @@ def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> 
         "warnings": list(parameters.warnings),
         "levels": parameters.levels,
         "sharpness": parameters.sharpness,
+        "likelihood": parameters.likelihood,
+        "weighed_at": parameters.weighed_at,
         "forest": {
             "model": parameters.model,
             "compared_at": parameters.compared_at,

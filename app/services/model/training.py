@@ -87,7 +87,12 @@ class PutInPlace(Task):
         """What the training tells of itself."""
         report: dict[str, Any] = {"labels": len(self.material.labelling.labels), "items": self.material.n_items}
         model = self.learner.publish()
-        for name, choice in (("choice", model.choice), ("model_choice", model.model_choice)):
+        choices = {
+            "choice": model.choice,
+            "model_choice": model.model_choice,
+            "likelihood_choice": model.likelihood_choice,
+        }
+        for name, choice in choices.items():
             if choice is not None:
                 report[name] = str(choice)
         self._parameters = self.learner.labelling().parameters

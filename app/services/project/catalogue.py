@@ -86,6 +86,7 @@ class ChangeProject(Task):
         encoder = project.settings.encoder, project.settings.encoder_options
         if (settings.encoder, settings.encoder_options) != encoder and (project.keys or project.encoder is not None):
             raise Invalid("the encoder cannot be changed once there are items: create another project")
+        _check_encoder(settings, project.encoder)
         name = self._name or project.name
         projects.change(connection, project.id, name=name, settings=settings.model_dump())
         before = project.model_settings()
@@ -130,3 +131,14 @@ def _check(settings: ProjectSettings, classes: Collection[str]) -> None:
             check_options(settings.encoder, settings.encoder_options)
     except ValueError as error:
         raise Invalid(f"settings: {error}") from error
+
+
+def _check_encoder(settings: ProjectSettings, encoder: StoredEncoder | None) -> None:
+    """Embeddings have negative numbers, of which histogram intersection alone makes nothing."""
+    if encoder is None or not encoder.needs_model or settings.complement or settings.leaves_kernel_open:
+        return
+    if settings.kernel in (None, "hik"):
+        raise Invalid(
+            "the items of this project have embeddings, which kernel hik cannot read: leave model, normalise and "
+            "transform as they are by default, or choose kernel rbf or linear"
+        )

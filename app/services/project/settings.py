@@ -56,12 +56,14 @@ class ModelSettings(Known):
         title="Labels per leaf",
         description="a leaf of a forest is split when it has more labels than this; until then a forest is one model",
     )
-    likelihood: Literal["gaussian", "softmax"] = Field(
-        "gaussian",
+    likelihood: Literal["auto", "gaussian", "softmax"] = Field(
+        "auto",
         title="Likelihood",
-        description="gaussian updates the model exactly in milliseconds after each label; softmax has better "
-        "calibrated probabilities and allows trees of classes, but fits the model again after each label",
-        json_schema_extra=_names({"gaussian": "Gaussian", "softmax": "Softmax"}),
+        description="gaussian updates the model exactly in milliseconds after each label; softmax often has the better "
+        "probabilities and allows trees of classes, but fits the model again after each label; auto compares both on "
+        "later labels in the background, takes softmax where it is surely better and a label stays quick, and says "
+        "why",
+        json_schema_extra=_names({"auto": "Automatic: compare both", "gaussian": "Gaussian", "softmax": "Softmax"}),
     )
     kernel: Literal["auto", "hik", "rbf", "linear"] | None = Field(
         None,
@@ -186,6 +188,17 @@ class ProjectSettings(ModelSettings):
         description="auto trains in the background each time the number of labels has grown by half",
         json_schema_extra=_names({"auto": "Automatically", "off": "Only when asked"}),
     )
+
+    @property
+    def leaves_kernel_open(self) -> bool:
+        """Whether the encoder decides on the kernel, and may take several."""
+        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
+        return self.kernel is None and not one
+
+    @classmethod
+    def stored(cls, settings: Mapping[str, Any]) -> "ProjectSettings":
+        """As a database has them: projects from before there was a choice of the likelihood keep theirs."""
+        return cls.model_validate({"likelihood": "gaussian", **settings})
 
     def check_classes(self, names: Collection[str]) -> None:
         """Raise a ValueError for a weight of a class that is not among these.

@@ -21,6 +21,7 @@ from app.services.project.leases import Lease, LeaseBook
 from app.services.project.ledger import Event, Ledger, consensus
 from app.services.project.settings import ProjectSettings, learner_settings
 from app.services.project.view import View
+from app.services.runtime.embedding import PretrainedModels
 from app.services.runtime.mapped_files import LargeArrays
 from core import OnlineLearner
 from core._types import Table
@@ -32,7 +33,7 @@ GOOD_RESIDUAL = 1e-6
 RESIDUAL_EVERY = 32  # changes of a model
 
 
-MAX_RBF_ITEMS = 20_000  # a label then takes some tenths of a second
+MAX_RBF_ITEMS = 100_000  # for which kernel columns of 2,600 labels are kept; beyond, each label computes them again
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,15 @@ class StoredEncoder:
         """How many columns each channel has."""
         return [channel.columns for channel in self.channels]
 
+    @property
+    def needs_model(self) -> bool:
+        """Whether a pretrained model has a channel."""
+        return self.description.get("options", {}).get("model") is not None
+
     def model(self, n_classes: int, n_items: int) -> dict[str, Any]:
         """The model settings that suit its rows; those stored by earlier versions have levels alone.
 
-        RBF kernels compare each item with each label: where there are many items, additive channels do without.
+        RBF kernels keep a number for each item and label: where items are very many, additive channels do without.
         """
         if "model" not in self.description:
             return {"levels": self.description["levels"]}
@@ -78,12 +84,14 @@ class Project:
         arrays: LargeArrays,
         engine: Engine | None = None,
         budgets: Budgets | None = None,
+        models: PretrainedModels | None = None,
     ) -> None:
         self.database = database
         self.id = project_id
         self.arrays = arrays  # of coded items
         self.engine = engine  # the cluster, if there is one
         self.budgets = budgets or Budgets()
+        self.models = models or PretrainedModels()
         self.learner: OnlineLearner | None = None
         self.broken: str | None = None  # why there is no model, or none to rely on
         self.fallbacks = 0  # times the model failed
@@ -163,7 +171,7 @@ class Project:
         if row is None:
             raise LookupError(f"project {self.id} is gone")
         self.name, self.revision, self.width = row.name, row.revision, row.width
-        self.settings = ProjectSettings.model_validate(row.settings)
+        self.settings = ProjectSettings.stored(row.settings)
         self.classes = ClassBook.of(projects.all_classes(connection, self.id))
         found = encoders.without_states(connection, [self.id]).get(self.id)
         self.encoder = None if found is None else StoredEncoder.of(found)

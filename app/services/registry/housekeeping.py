@@ -84,6 +84,7 @@ class Housekeeping:
         while not service.stopping.is_set():
             with suppress(queue.Empty):
                 self._begin_training(self._due.get(timeout=WATCH_EVERY))
+            service.models.end_idle()
             for running in service.all_running():
                 due = time.monotonic() >= running.snapshot_at + service.settings.snapshot_seconds
                 if due and running.project.view.version != running.snapshot_of and not running.writer.waiting:

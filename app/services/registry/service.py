@@ -22,6 +22,7 @@ from app.services.project.state import Project
 from app.services.registry.housekeeping import Housekeeping
 from app.services.registry.running import TRY_AGAIN, Running
 from app.services.runtime.clock import now
+from app.services.runtime.embedding import PretrainedModels
 from app.services.runtime.jobs import JobRunner, Progress, Work
 from app.services.runtime.mapped_files import LargeArrays
 from app.services.runtime.writer import Writer
@@ -40,6 +41,7 @@ class Service:
     def __init__(self, settings: ServiceSettings, when_compiled: Callable[[], None] = lambda: None) -> None:
         share_cores()  # between requests, projects and jobs
         self.settings, self.when_compiled = settings, when_compiled
+        self.models = PretrainedModels(settings.text_model, settings.picture_model, downloads=settings.model_downloads)
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         self.database = Database(settings.database_url)
         self.jobs = JobRunner(self.database, settings.job_threads)
@@ -101,6 +103,7 @@ class Service:
         self.stopping.set()
         self.housekeeping.join()
         self.jobs.stop()
+        self.models.close()
         for running in list(self._running.values()):
             running.wait_for_training()
             running.writer.stop()
@@ -198,7 +201,7 @@ class Service:
             found = self._running.get(project_id)
             if found is None:
                 budgets = Budgets.of(self.settings)
-                project = Project(self.database, project_id, self.arrays, self.cluster, budgets)
+                project = Project(self.database, project_id, self.arrays, self.cluster, budgets, self.models)
                 project.reload()
                 restore_model(project, self.snapshots)
                 project.publish()

@@ -15,7 +15,7 @@ from app.services.project.class_book import ClassBook
 from app.services.project.settings import ProjectSettings
 from app.services.project.view import View
 from app.services.reports.insights import class_counts, curve
-from app.services.reports.model import advice, model_note
+from app.services.reports.model import advice, likelihood_note, model_note
 from app.services.reports.report import Report
 from core import Published
 from core.insight.stopping import ENOUGH
@@ -34,7 +34,9 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
         training = jobs.last_training(connection, project_id)
         points = curve(connection, project_id, classes, view.model)
         kernel = _kernel(connection, project_id, project["settings"], encoder, view.model)
-        model = _model(connection, project_id, ProjectSettings.model_validate(project["settings"]), view.model)
+        settings = ProjectSettings.stored(project["settings"])
+        model = _model(connection, project_id, settings, view.model)
+        likelihood = _likelihood(connection, project_id, settings, view.model)
         agreement, annotators = report.agreement(), report.annotators()
     counts = class_counts(classes.active(), view.model)
     return {
@@ -44,7 +46,7 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
         "labelled": view.n_labels,
         "classes": counts,
         "encoder": encoder,
-        "likelihood": project["settings"]["likelihood"],
+        "likelihood": likelihood,
         "model": model,
         "kernel": kernel,
         "solver": view.model.solver if view.model is not None else None,
@@ -68,7 +70,7 @@ def _kernel(
 ) -> dict[str, Any] | None:
     if model is None:
         return None
-    rule = ProjectSettings.model_validate(settings).model_parts(encoder["kind"] if encoder else None)["kernel"]
+    rule = ProjectSettings.stored(settings).model_parts(encoder["kind"] if encoder else None)["kernel"]
     if rule != "auto":
         why = "it is chosen in the settings of the project"
         return {
@@ -92,6 +94,19 @@ def _model(
     reasons = [report["model_choice"] for report in stored if "model_choice" in report]
     why = reasons[0] if reasons and reasons[0].startswith(f"{model.model}:") else model_note(settings, model)
     return {"name": model.model, "why": why}
+
+
+def _likelihood(
+    connection: Connection, project_id: str, settings: ProjectSettings, model: Published | None
+) -> dict[str, Any] | None:
+    if model is None:
+        return None
+    if settings.likelihood != "auto":
+        return {"name": model.likelihood, "why": "it is chosen in the settings of the project"}
+    stored = jobs.reports(connection, project_id, LOOK_BACK)
+    reasons = [report["likelihood_choice"] for report in stored if "likelihood_choice" in report]
+    fits = reasons and reasons[0].startswith(f"{model.likelihood}:")
+    return {"name": model.likelihood, "why": reasons[0] if fits else likelihood_note(settings, model)}
 
 
 def _channels(encoder: dict[str, Any] | None, model: Published | None) -> list[dict[str, Any]]:

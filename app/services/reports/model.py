@@ -9,6 +9,7 @@ from app.services.project.view import View
 from app.services.runtime.writer import Task
 from core import Published
 from core.insight.stopping import CONFIDENCE, GOOD_ACCURACY, STABLE, SURE, Advice
+from core.selection.likelihood import MIN_LABELS
 
 
 def advice(view: View) -> list[dict[str, Any]]:
@@ -51,6 +52,17 @@ def model_note(settings: ProjectSettings, model: Published) -> str:
     return model.model
 
 
+def likelihood_note(settings: ProjectSettings, model: Published) -> str:
+    """The likelihood in use, and why or how far."""
+    if model.likelihood_choice is not None:
+        return str(model.likelihood_choice)
+    if settings.likelihood == "auto" and (settings.balance or settings.model != "gp"):
+        return f"{model.likelihood}: balanced classes and forests have label regression alone"
+    if settings.likelihood == "auto" and (model.labels >= 0).sum() < MIN_LABELS:
+        return f"{model.likelihood}: it is compared with softmax from {MIN_LABELS} labels on"
+    return model.likelihood
+
+
 class DescribeModel(Task):
     """The model, between two turns of the writer."""
 
@@ -67,7 +79,7 @@ class DescribeModel(Task):
         self.answer = {
             "version": project.version,
             "degraded": project.degraded,
-            "likelihood": project.settings.likelihood,
+            "likelihood": None,
             "model": None,
             "solver": None,
             "kernel": None,
@@ -81,6 +93,7 @@ class DescribeModel(Task):
         }
         if model is not None:
             self.answer |= {
+                "likelihood": likelihood_note(project.settings, model),
                 "model": model_note(project.settings, model),
                 "solver": model.solver,
                 "kernel": str(model.choice or model.kernel),

@@ -34,7 +34,7 @@ async function openJson(path) {
 
 /** What matters most first; what is not known here follows by its name. */
 function written(card, schemas) {
-  const { project, version, items, labelled, cautions, figures, model, kernel, solver, training, made_with: madeWith, ...others } = card;
+  const { project, version, items, labelled, cautions, figures, model, likelihood, kernel, solver, training, made_with: madeWith, ...others } = card;
   const channels = card.channels.length > 1 ? card.channels : null;
   const rest = { ...others, channels, encoder: encoderOf(card.encoder), hyperparameters: withoutWeights(card) };
   const { accuracy } = figures;
@@ -42,6 +42,7 @@ function written(card, schemas) {
     project: project.name,
     model: `version ${count(version)}, ${model?.name ?? "none yet"}, kernel ${kernel?.name ?? "none yet"}, solver ${solver ?? "none yet"}`,
     "why this model": model?.why ?? null,
+    likelihood: likelihood?.why ?? null,
     kernel: kernel?.why ?? null,
     labels: `${count(labelled)} of ${count(items)} items`,
     accuracy: accuracy

@@ -59,6 +59,7 @@ export async function trainingSection(place, page, signal) {
     const pairs = [
       ["Version", count(model.version)],
       ["Model", model.model ?? "none yet"],
+      ["Likelihood", model.likelihood ?? "none yet"],
       ["Kernel", model.kernel ?? "none yet"],
       ["Solver", model.solver ?? "none yet"],
       ...parameters(model.hyperparameters, project.encoder?.channels ?? []),

@@ -22,13 +22,14 @@ export async function projectOf(page, file, body, progress, signal) {
 
 /** A choice of all ways to read a file, or null where there is only one. `chose` gets the settings of a project. */
 export function wayField({ kind, columns, ways = {} }, chose) {
-  const options = Object.entries(ways).flatMap(([one, names]) =>
-    one === "text" && names.length
-      ? names.slice(0, COLUMNS).map((column) => ({ kind: one, column, text: `texts in “${column}”` }))
-      : [{ kind: one, text: AS[one] }],
-  );
+  const options = Object.entries(ways).flatMap(([one, names]) => {
+    if (one !== "text" || !names.length) return [{ kind: one, text: AS[one] }];
+    const single = names.slice(0, COLUMNS).map((name) => [name]);
+    const chosen = kind === "text" && columns.length > 1 ? [columns, ...single] : single;
+    return chosen.map((column) => ({ kind: one, column, text: `texts in ${column.map((name) => `“${name}”`).join(", ")}` }));
+  });
   if (options.length < 2) return null;
-  const now = options.findIndex((one) => one.kind === kind && (!one.column || one.column === columns[0]));
+  const now = options.findIndex((one) => one.kind === kind && (!one.column || `${one.column}` === `${columns}`));
   const select = h("select", { id: "way" }, options.map((one, place) => h("option", { value: place }, one.text)));
   select.value = now;
   select.addEventListener("change", () => {

@@ -86,11 +86,12 @@ def test_objects_with_lists_are_vectors_or_sets():
 def test_what_was_guessed_can_be_read_another_way():
     rows = [["a", "the long words of a text", "3"], ["b", "some more words of a text", "4"]]
     guess = guess_columns(["title", "body", "size"], rows)
-    assert guess.columns == ("body",)
+    assert guess.columns == ("body",)  # titles of one word are more of a name
     assert guess.ways == {"text": ("body", "title", "size"), "table": ("title", "body", "size"), "vectors": ("size",)}
     assert guess.read_as("text") is guess
-    assert guess.read_as("text", "title").columns == ("title",)
-    assert guess.read_as("text", "other") is guess
+    assert guess.read_as("text", ["title"]).columns == ("title",)
+    assert guess.read_as("text", ["title", "body"]).columns == ("body", "title")
+    assert guess.read_as("text", ["other"]) is guess
     assert guess.read_as("table").columns == ("title", "body", "size")
     assert guess.read_as("vectors").columns == ("size",)
     with pytest.raises(ValueError, match="cannot be read as image, but as text or table or vectors"):
@@ -100,6 +101,15 @@ def test_what_was_guessed_can_be_read_another_way():
     assert guess_files(names, "text").kind == "text"
     with pytest.raises(ValueError, match="cannot be read as text, but as image"):
         guess_files(names[:2], "text").read_as("text")
+
+
+def test_texts_may_come_in_several_columns():
+    title, abstract = "Effects of tea on sleep", "We asked 40 people who drink tea how long they sleep at night"
+    rows = [["1", title, abstract, "Ann Lee", "0"], ["2", title, abstract, "Bo Ek", "1"]]
+    guess = guess_columns(["id", "title", "abstract", "author", "label"], rows)
+    assert (guess.kind, guess.columns) == ("text", ("abstract", "title"))
+    assert guess.why == "the columns 'abstract' and 'title' hold texts of 13 and 5 words on average"
+    assert guess.read_as("text", ["abstract"]).columns == ("abstract",)
 
 
 @settings(max_examples=100, deadline=None)

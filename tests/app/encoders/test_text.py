@@ -138,3 +138,31 @@ def test_spam_is_told_from_messages_by_both_channels():
     table = encoder.encode(texts).table
     model = GPHIKClassifier(**encoder.settings()).fit(table[:40], np.arange(40) % 2)
     assert (model.predict(table[40:]) == np.arange(40) % 2).mean() == 1.0
+
+
+ROWS = [{"body": "call me at home", "title": "free prize"}, {"body": "prize now", "title": "call now"}] * 3
+
+
+def test_columns_of_a_text_are_read_as_one_or_apart():
+    together = fit("text", ROWS, {"characters": 0})
+    assert (
+        together.names()
+        == fit("text", ["free prize. call me at home", "call now. prize now"] * 3, {"characters": 0}).names()
+    )
+    apart = fit("text", ROWS, {"characters": 0, "apart": True})
+    assert [channel.name for channel in apart.channels] == ["body: words", "title: words"]
+    row = apart.encode([{"title": "call", "body": "prize"}]).table
+    assert {apart.names()[column] for column in row.indices} == {"body: prize", "title: call"}
+    for encoder in (together, apart):
+        again = restore(encoder.state())
+        assert (again.encode(ROWS).table != encoder.encode(ROWS).table).nnz == 0
+        assert again.names() == encoder.names()
+
+
+def test_a_text_without_a_column_is_in_the_main_one():
+    apart = fit("text", ROWS, {"characters": 0, "apart": True})
+    alone, row = (apart.encode([raw]).table for raw in ("prize now", {"body": "prize now"}))
+    assert alone.nnz == 2
+    assert (alone != row).nnz == 0
+    encoded = apart.encode([{"other": "prize"}, {"title": " "}, {"title": "free"}])
+    assert encoded.broken == {0: "the text is empty", 1: "the text is empty"}

@@ -7,8 +7,9 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from app.services.imports import encoding_process, tables
+from app.services.imports import tables
 from app.services.model import training
+from app.services.runtime import encoding_process
 from tests.app.live import Process, eventually
 from tests.app.raw.files import as_csv, as_zip, imported, texts
 from tests.app.site import Site

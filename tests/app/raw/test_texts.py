@@ -154,6 +154,52 @@ def test_the_column_of_the_texts(site):
     assert "no column 'title'" in imported(project, b"text,name\na b c d e,f\n", "failed")
 
 
+def papers(n):
+    """csv of n papers, with a title and an abstract of one topic each."""
+    rows = [(label, text.split()[0] + " for all", f"{text} and more of {text}") for label, text in texts(n)]
+    return "\n".join(
+        ["id,title,abstract,label", *(f"p{i},{t},{a},{y}" for i, (y, t, a) in enumerate(rows)), ""]
+    ).encode()
+
+
+def test_a_title_and_an_abstract_are_both_read(site):
+    project = site.project([], kernel=None, encoder="auto")
+    result = imported(project, papers(40), labels="true")
+    assert (result["added"], result["found"]["columns"]) == (40, ["abstract", "title"])
+    assert result["found"]["why"].startswith("the columns 'abstract' and 'title' hold texts of")
+    shown = project.get("/items/p0")["data"]
+    assert shown["title"].endswith("for all")
+    assert shown["text"].count(shown["title"].split()[0]) >= 2
+    assert imported(project, papers(44))["added"] == 4
+    project.wait(project.post("/train", {"tune": True}, 202)["job"])
+    row = {"title": "soup for all", "abstract": "bread soup and more of salt"}
+    for given in ({"rows": [row]}, {"rows": [{"title": "soup"}]}, {"texts": ["bread soup cake"]}):
+        assert project.post("/predict", given)["predictions"][0]["label"] == "food"
+    assert project.post("/items", {"items": [{"key": "n", "row": row}]}, 201)["added"] == 1
+    assert "empty" in project.post("/predict", {"rows": [{"other": "words"}]}, 422)["detail"]
+    abstracts = b"id,abstract\nq1,the team must win the match\n"
+    assert imported(project, abstracts)["added"] == 1
+    assert project.post("/predict", {"keys": ["q1"]})["predictions"][0]["label"] == "sport"
+
+
+def test_columns_of_texts_may_have_channels_of_their_own(site):
+    options = {"column": ["title", "abstract"], "apart": True}
+    project = site.project([], kernel=None, encoder="text", encoder_options=options)
+    imported(project, papers(40), labels="true")
+    channels = [channel["name"] for channel in project.get("")["encoder"]["channels"]]
+    assert channels == ["abstract: words", "abstract: characters", "title: words", "title: characters"]
+    told = project.post(
+        "/predict",
+        {
+            "rows": [{"title": "bread for all"}],
+        },
+        200,
+    )["predictions"][0]["label"]
+    assert told == "food"
+    assert project.post("/predict", {"texts": ["goal match team"]})["predictions"][0]["label"] == "sport"
+    assert "no column 'abstract'" in imported(project, b"id,title,label\n1,goal for all,sport\n", "failed")
+
+
 @pytest.mark.parametrize(
     ("encoder", "options", "message"),
     [

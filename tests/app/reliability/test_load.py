@@ -94,26 +94,32 @@ import http.client, sys, threading, time
 stop = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
 connection = http.client.HTTPConnection(sys.argv[1].removeprefix("http://"), timeout=60)
+server = ~int(sys.argv[2]) << 3 | 2  # the clock of its processor time
 while not stop.is_set():
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), time.clock_gettime(server)
     connection.request("GET", "/health/live")
     answer = connection.getresponse()
     answer.read()
     assert answer.status == 200
-    print(time.perf_counter() - begun)
+    print(time.perf_counter() - begun, time.clock_gettime(server) - used)
     time.sleep(0.01)
 """
 
 
 @contextmanager
-def probing(address):
-    """A list of the seconds that /health/live takes, filled at the end, by a process that does nothing else."""
-    process = subprocess.Popen([sys.executable, "-c", PROBE, address], stdin=PIPE, stdout=PIPE, text=True)
-    seconds = []
-    yield seconds
+def probing(server):
+    """What /health/live takes, filled at the end, by a process that does nothing else.
+
+    Pairs of seconds, and of those of processor time that the server needs meanwhile: what a machine takes that has
+    time for nothing else, on one core.
+    """
+    command = [sys.executable, "-c", PROBE, server.address, str(server.process.pid)]
+    process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True)
+    pairs = []
+    yield pairs
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    seconds += [float(line) for line in output.split()]
+    pairs += [tuple(map(float, line.split())) for line in output.splitlines()]
 
 
 def test_slow_work_does_not_stand_in_the_way(serve, sqlite_url):
@@ -127,16 +133,16 @@ def test_slow_work_does_not_stand_in_the_way(serve, sqlite_url):
         with (
             httpx.Client(base_url=server.address, timeout=120, limits=limits, trust_env=False) as many,
             ThreadPoolExecutor(SLOW) as threads,
-            probing(server.address) as seconds,
+            probing(server) as pairs,
         ):
 
             def predict(_):
                 return many.post(f"{site.path}/predict", content=body, headers=headers)
 
             answers = list(threads.map(predict, range(SLOW)))
-        p99, others = float(np.quantile(seconds, 0.99)), machine.used_by_others()
-        print(f"alive: p50 {1000 * np.median(seconds):.0f} ms, p99 {1000 * p99:.0f} ms; others {others:.0%}")
+        (p50, used50), (p99, used99) = 1000 * np.quantile(pairs, [0.5, 0.99], axis=0)
+        others = machine.used_by_others()
+        print(f"alive: p50 {p50:.0f} ms, p99 {p99:.0f} ms (processor {used50:.0f}, {used99:.0f}); others {others:.0%}")
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.text for answer in answers}) == 1
-        if TORTURE and others < 0.2:
-            assert p99 < 0.5
+        assert used99 < 50

@@ -19,9 +19,9 @@ COSTS = [0.3, 1.0, 3.0, 10.0]  # of a kernel whose mean k(x, x) is 1
 Result = dict[int, tuple[float, float]]  # accuracy, and stated less true error (not a number where it is not stated)
 
 
-def asknext(kind, pool, labels, test, truth, first, budgets, **settings: Any) -> Result:
+def asknext(kind, pool, labels, test, truth, first, budgets, options=None, **settings: Any) -> Result:
     """Raw items with default settings but these, as the service has them."""
-    encoder = fit(kind, pool)
+    encoder = fit(kind, pool, options)
     stored = StoredEncoder(kind, "", encoder.channels, {"model": encoder.model()})
     suited = stored.model(len({*labels, *truth}), len(pool))
     parts = ProjectSettings(**settings).model_parts(kind, stored.columns, suited)

@@ -125,10 +125,10 @@ def test_two_classes_follow_scikit_learn_and_means_has_both_columns(data):
 
 
 @pytest.mark.parametrize("posterior", POSTERIORS)
-@pytest.mark.parametrize("balance", [False, True])
-def test_learning_in_parts_forgetting_and_relabelling_equal_a_fresh_fit(data, posterior, balance):
+@pytest.mark.parametrize("more", [{}, {"balance": True}, {"class_weights": {"cat": 5.0, "ant": 0.5}}])
+def test_learning_in_parts_forgetting_and_relabelling_equal_a_fresh_fit(data, posterior, more):
     x, y, query = data
-    settings = {"posterior": posterior, "balance": balance, "levels": None}
+    settings = {"posterior": posterior, "levels": None, **more}
     model = GPHIKClassifier(**settings)
     first = np.flatnonzero(y != "bee")[:8]
     model.partial_fit(x[first], y[first])
@@ -149,6 +149,18 @@ def test_learning_in_parts_forgetting_and_relabelling_equal_a_fresh_fit(data, po
     assert np.allclose(model.means(query), fresh.means(query), atol=tolerance)
     assert np.allclose(model.predict_variance(query), fresh.predict_variance(query), atol=tolerance)
     assert model.n_levels_ >= fresh.n_levels_  # levels of forgotten rows stay
+
+
+def test_a_row_of_a_weighted_class_counts_as_so_many_rows(data):
+    x, y, query = data
+    weighted = GPHIKClassifier(class_weights={"cat": 3}, levels=None).fit(x, y)
+    cats = y == "cat"
+    often = GPHIKClassifier(levels=None).fit(np.vstack([x, x[cats], x[cats]]), np.concatenate([y, y[cats], y[cats]]))
+    assert np.allclose(weighted.means(query), often.means(query), atol=1e-8)
+    assert np.allclose(weighted.predict_variance(query), often.predict_variance(query), atol=1e-8)
+    assert not np.allclose(weighted.means(query), GPHIKClassifier(levels=None).fit(x, y).means(query), atol=1e-3)
+    with pytest.raises(ValueError, match="class_weights names 'cow', but the labels are"):
+        GPHIKClassifier(class_weights={"cow": 3}).fit(x, y)
 
 
 def test_classes_can_be_announced_before_they_have_rows(data):

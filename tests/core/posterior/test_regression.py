@@ -5,8 +5,8 @@ import pytest
 
 from core import OnlineLearner, Settings
 from core.histograms import Histograms, raw_rows
-from core.kernels import IntersectionKernel, RBFKernel
-from core.linalg import DenseOperator, HistogramOperator
+from core.kernels import IntersectionKernel, NormalisedIntersectionKernel, RBFKernel
+from core.linalg import DenseOperator, HistogramOperator, histogram_operator
 from core.models.forest import ForestPool
 from core.posterior import POSTERIORS, LabelRegression, choose, costs
 from core.rows import NO_ROWS, Size
@@ -126,6 +126,10 @@ def test_the_chooser_knows_kernels_and_memory():
     assert choose(operator, 2, GIB) == "levels"
     assert choose(operator, 2, 1.0) == "levels"  # nothing fits into one byte: what needs least
     assert choose(DenseOperator(x, RBFKernel(np.ones(1), np.zeros(4, dtype=int), 0.0)), 2, GIB) == "dual"
+    normalised = histogram_operator(Histograms.of(x), NormalisedIntersectionKernel(kernel.weights, kernel.groups, 0.5))
+    assert choose(normalised, 2, GIB) == "dual"  # which has no level space
+    assert choose(normalised, 2, 1.0) == "iterative"
+    assert choose(normalised, 2, 1.0, Size.of(normalised.rows)) == "dual"
 
 
 def test_what_does_not_fit_into_memory_is_an_error_that_says_what_to_do(monkeypatch):

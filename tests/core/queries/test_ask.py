@@ -44,6 +44,24 @@ def test_the_first_look_finds_the_best_item(strategy, monkeypatch):
     check(learner.query(1, strategy, seed=3), expected)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("n_among", [50, 9])  # most of a block, which is scored as a whole, or some of it
+def test_the_choice_may_be_among_some_items(strategy, n_among, monkeypatch):
+    monkeypatch.setattr("core.queries.parts.LOOK_ROWS", 16)
+    learner, among = pool(9), np.random.default_rng(0).permutation(np.arange(9, 60))[:n_among]
+    state = learner._model.state(np.sort(among), reference_of(60))
+    check(learner.query(3, strategy, seed=3, among=among), pick(state, strategy, 3, seed=3))
+
+
+@pytest.mark.parametrize("count", [1, 7, 40])
+@pytest.mark.parametrize("values", [2, 30, 10**9])
+def test_the_lowest_are_found_with_all_that_equal_the_last_of_them(values, count):
+    scores = np.random.default_rng(0).integers(0, values, 3000).astype(np.float64)
+    assert (
+        picking._among_lowest(scores, count).tolist() == np.flatnonzero(scores <= np.sort(scores)[count - 1]).tolist()
+    )
+
+
 def test_before_two_classes_are_known_questions_stand_for_the_pool():
     learner, pending = pool(0), np.array([20, 41])
     check(learner.query(4, "unc", seed=3, pending=pending), picked_from_all(learner, "herding", 4, pending))

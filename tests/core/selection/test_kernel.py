@@ -3,7 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from core import Settings
-from core.selection.kernel import Chooser, candidates, choose_kernel, compare, first_kernel
+from core.selection.compare import compare
+from core.selection.kernel import Chooser, candidates, choose_kernel, first_kernel
 from tests.core.data import size, word_counts
 
 pytestmark = pytest.mark.jit
@@ -144,3 +145,10 @@ def test_the_error_of_a_difference_is_that_of_its_mean():
 def test_a_choice_knows_how_many_rows_it_was_made_by():
     x, y = word_counts(24, 5, 2)
     assert Chooser(Settings()).decided(x, y, 2).decided_at == 24
+
+
+def test_a_person_who_waits_ends_it():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    left = iter(range(40))  # in the middle of the second candidate or later
+    with pytest.raises(StopIteration):
+        choose_kernel(Settings(), x, (x[:, 0] > 0).astype(int), 2, on_step=lambda: next(left))

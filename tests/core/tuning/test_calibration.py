@@ -3,7 +3,8 @@ import pytest
 from scipy.special import softmax
 
 from core import GPHIKClassifier, OnlineLearner, Settings
-from core.tuning import find_sharpness, mean_gap
+from core.factory import make_operator, make_reader, make_regression
+from core.tuning import asked_sharpness, calibration, earlier_predictions, find_sharpness, leave_one_out, mean_gap
 from tests.core.data import size, word_counts
 
 
@@ -59,3 +60,45 @@ def test_a_learner_keeps_it_in_parameters_and_in_its_state():
     assert np.allclose(built.publish().probabilities, learner.publish().probabilities, atol=1e-8)
     _, _, outside = learner.predictive(x)
     assert np.allclose(outside, learner.publish().probabilities, atol=1e-8)
+
+
+def asked(n=24, seed=0):
+    x, y = word_counts(n, 8, 3, seed=seed)
+    settings = Settings(noise=0.3)
+    operator = make_operator(settings, x, make_reader(settings, x))
+    return settings, operator, y, make_regression(settings, operator, y, 3)
+
+
+def test_earlier_predictions_are_those_of_models_of_fewer_labels():
+    settings, operator, y, model = asked()
+    model.noise_factors = np.linspace(1.0, 2.0, len(y))
+    model.refit()
+    by_all_before, by_first_half, deviations = earlier_predictions(model)
+
+    def means(first, of):
+        few = make_regression(settings, operator.only(np.arange(first)), y[:first], 3)
+        few.noise_factors = model.noise_factors[:first]
+        few.refit()
+        rows = operator.training_rows(of)
+        return few.posterior.means(rows), few.posterior.variance(rows)
+
+    for i in (1, 5, 23):
+        mean, variance = means(i, np.array([i]))
+        assert np.allclose(by_all_before[i], mean[0])
+        assert deviations[i] ** 2 == pytest.approx(variance[0] + 0.3 * model.noise_factors[i])
+    assert np.allclose(by_first_half, means(12, np.arange(12, 24))[0])
+
+
+def test_with_few_labels_earlier_predictions_have_a_say_and_with_many_none(monkeypatch):
+    _, _, y, model = asked(60)
+    alone = find_sharpness(leave_one_out(model)[0], y, 0.5)
+    both = asked_sharpness(model, 0.5, 1.0)
+    by_all_before, by_first_half, deviations = earlier_predictions(model)
+    past = find_sharpness(by_all_before / deviations[:, None], y, 0.5)
+    half = find_sharpness(by_first_half, y[30:], 0.5)
+    assert np.log(both) == pytest.approx(0.5 * np.log(alone) + 0.25 * np.log(past) + 0.25 * np.log(half))
+    assert both != pytest.approx(alone, rel=1e-3)
+    monkeypatch.setattr(calibration, "EARLIER", 6)
+    assert np.log(asked_sharpness(model, 0.5, 1.0) / alone) == pytest.approx(0.2 * np.log(both / alone))
+    monkeypatch.setattr(calibration, "MANY", 59)
+    assert asked_sharpness(model, 0.5, 1.0) == alone

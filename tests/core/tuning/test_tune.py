@@ -3,11 +3,22 @@ import sys
 import numpy as np
 import pytest
 
-from core import GPHIKClassifier, OnlineLearner, Parameters, Settings
-from core.kernels import IntersectionKernel, RBFKernel
+from core import Channel, GPHIKClassifier, OnlineLearner, Parameters, Settings
+from core.kernels import IntersectionKernel, RBFKernel, SumKernel
 from core.linalg import DenseOperator, Units
-from core.tuning import Evaluation, Setting, bounds_met, criterion_for, gradient_search, simplex_search, starts
+from core.tuning import (
+    Evaluation,
+    Setting,
+    bounds_met,
+    criterion_for,
+    gradient_search,
+    leave_one_out,
+    simplex_search,
+    starts,
+    tune,
+)
 from core.tuning.search import NOISE_BOUNDS, best_noise
+from core.tuning.tune import with_prior
 from tests.core.data import continuous, size, word_counts
 
 
@@ -253,6 +264,24 @@ def test_a_search_leaves_a_valley_that_an_earlier_one_fell_into(likelihood, labe
     assert np.mean(learner.predict(x[60:]) == y[60:]) > 0.9
 
 
+@pytest.mark.parametrize(
+    ("gamma", "dearer"), [(1.0, 1.0), (np.e, 1.0 + 1 / 40), (268.0, 1.0 + np.log(268.0) ** 2 / 40)]
+)
+def test_a_very_local_kernel_of_a_sum_must_gain_much(gamma, dearer):
+    kernel = SumKernel.of((RBFKernel(np.ones(1), np.zeros(1, dtype=int), 0.0, gamma=gamma),), 1.0)
+    criterion = with_prior(lambda *_, **__: Evaluation(0.5, 1.0), "loo", 40)
+    assert criterion(kernel, 0.1 * kernel.weights.sum()).value == pytest.approx(0.5 * dearer)
+
+
+@pytest.mark.parametrize(("n_classes", "counted"), [(2, 30), (3, 60)])
+def test_targets_that_follow_from_the_others_are_not_counted_against_a_prior(n_classes, counted, monkeypatch):
+    seen = []
+    module = sys.modules[criterion_for.__module__]
+    monkeypatch.setattr(module, "with_prior", lambda criterion, _, n: seen.append(n) or criterion)
+    tune(GPHIKClassifier().fit(np.random.default_rng(0).uniform(size=(30, 2)), np.arange(30) % n_classes)._model)
+    assert set(seen) == {counted}
+
+
 @pytest.mark.parametrize(("posterior", "rows"), [("dual", 30), ("levels", 30), ("iterative", 10)])
 def test_a_sample_stands_for_what_cannot_be_factored(posterior, rows, monkeypatch):
     monkeypatch.setattr(sys.modules[criterion_for.__module__], "SAMPLE_ROWS", 10)
@@ -260,3 +289,23 @@ def test_a_sample_stands_for_what_cannot_be_factored(posterior, rows, monkeypatc
     model = GPHIKClassifier(posterior=posterior).fit(x, y)._model
     criterion = criterion_for(model, "loo")
     assert len(criterion._targets) == len(criterion._shape) == len(criterion._operator) == rows
+
+
+@pytest.mark.parametrize(("max_memory", "rows"), [(8 * 7 * 900, 30), (8 * 7 * 900 - 1, 10)])
+def test_a_sample_stands_for_matrices_that_memory_does_not_hold(max_memory, rows, monkeypatch):
+    monkeypatch.setattr(sys.modules[criterion_for.__module__], "SAMPLE_ROWS", 10)
+    x, y = word_counts(30, 6, 2)
+    channels = [Channel(columns=(0, 4), normalise=True), Channel("rbf", columns=(2, 6))]
+    fitted = GPHIKClassifier(kernel=channels, max_memory=max_memory).fit(x, y)
+    assert len(criterion_for(fitted._model, "loo")._operator) == rows
+    fitted.tune()
+    assert fitted.residual_ < 1e-8
+
+
+def test_leave_one_out_takes_the_inverse_in_blocks(monkeypatch):
+    x, y = word_counts(30, 6, 2)
+    model = GPHIKClassifier(posterior="dual").fit(x, y)._model
+    whole = leave_one_out(model)
+    monkeypatch.setattr(sys.modules[leave_one_out.__module__], "BLOCK_ROWS", 7)
+    for found, expected in zip(leave_one_out(model), whole, strict=True):
+        assert np.allclose(found, expected, rtol=1e-10)

@@ -37,8 +37,11 @@ class EncodingProcess:
     process (a picture that its library cannot stand) is broken, and another process does the rest.
     """
 
-    def __init__(self, kind: Kind, check: Check = go_on) -> None:
+    def __init__(
+        self, kind: Kind, check: Check = go_on, *, downloads: bool = False, daemon: bool | None = None
+    ) -> None:
         self._kind, self._check, self._state = kind, check, b""
+        self._downloads, self._daemon = downloads, daemon
         self._start()
 
     def __enter__(self) -> "EncodingProcess":
@@ -47,10 +50,21 @@ class EncodingProcess:
     def __exit__(self, error: object, *_: object) -> None:
         self._end(0.0 if error else GRACE)
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return bool(self._process.is_alive())
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._end(0.0)
+
     def _start(self) -> None:
         CONTEXT.set_forkserver_preload(PRELOADED)
         self._pipe, other = CONTEXT.Pipe()
-        self._process = CONTEXT.Process(target=_work, args=(other,), name="encoding")
+        self._process = CONTEXT.Process(
+            target=_work, args=(other, self._downloads), name="encoding", daemon=self._daemon
+        )
         starting = threading.Thread(target=self._process.start, name="encoding-start", daemon=True)
         starting.start()
         try:
@@ -98,7 +112,7 @@ class EncodingProcess:
             if len(raws) == 1:
                 return replace(self.encode([], on_step), broken={0: "damaged: it cannot be read"})
             half = len(raws) // 2
-            return _joined(self.encode(raws[:half], on_step), self.encode(raws[half:], on_step), half)
+            return joined(self.encode(raws[:half], on_step), self.encode(raws[half:], on_step), half)
         return encoded
 
     def _call(self, name: str, args: tuple[Any, ...], on_step: OnStep) -> Any:
@@ -123,7 +137,7 @@ class EncodingProcess:
             ) from error
 
 
-def _joined(first: Encoded, second: Encoded, place: int) -> Encoded:
+def joined(first: Encoded, second: Encoded, place: int) -> Encoded:
     """One after the other, the second from this place on."""
     stack = sp.vstack if sp.issparse(first.table) else np.vstack
     return Encoded(
@@ -133,9 +147,11 @@ def _joined(first: Encoded, second: Encoded, place: int) -> Encoded:
     )
 
 
-def _work(pipe: Pipe) -> None:
+def _work(pipe: Pipe, downloads: bool) -> None:
     """The main function of the process: does one call after the other until the service closes the pipe."""
     os.nice(NICE)
+    if not downloads:
+        os.environ["HF_HUB_OFFLINE"] = "1"  # read when the libraries of pretrained models are imported
     threadpool_limits(1)  # threads that wait for each other on busy cores are slower than one
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service ends it
     encoder: list[Encoder] = []
@@ -148,6 +164,7 @@ def _work(pipe: Pipe) -> None:
         if name == "encode":
             return encoder[0].encode(args[0], on_step)
         encoder[:] = [fit(*args, on_step=on_step) if name == "fit" else restore(*args)]
+        encoder[0].encode([])  # which finds out at once that a pretrained model is not there
         return encoder[0].state() if name == "fit" else None
 
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
