@@ -86,6 +86,11 @@ class Factor(Drafted):
     def _buffer(self) -> Floats:
         return self._shared_buffer.buffer
 
+    @property
+    def lower(self) -> Floats:
+        """L, n x n; what stands above its diagonal means nothing."""
+        return self._buffer[: self.n, : self.n]
+
     def half_solve(self, b: Floats, *, overwrite: bool = False) -> Floats:
         """L^-1 b, n x columns; in the place of b, if that is allowed and b is column-major."""
         b = np.asfortranarray(b) if overwrite else np.array(b, order="F")

@@ -1,12 +1,11 @@
 """How sharp class probabilities are: found by what the other labels say of each."""
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from core._types import Floats, Indices
-from core.linalg import gram
+from core.linalg import Factor, gram
 from core.posterior import LabelRegression, one_vs_all
 from core.tuning.leave_one_out import leave_one_out
 
@@ -76,9 +75,7 @@ def earlier_predictions(model: LabelRegression) -> tuple[Floats, Floats, Floats]
     variance L_ii^2, and the second half by the first as the lower left part of L times the first half of z.
     """
     targets, n = one_vs_all(model.labels, model.n_classes), len(model.labels)
-    covariance = np.empty((n, n))
-    gram(model.operator, model.posterior.noise, covariance)
-    factor = cholesky(covariance, lower=True)
-    z = solve_triangular(factor, targets, lower=True)
-    deviations, half = np.diag(factor), n // 2
-    return targets - deviations[:, None] * z, factor[half:, :half] @ z[:half], deviations
+    factor = Factor(n, lambda out: gram(model.operator, model.posterior.noise, out))
+    z, lower = factor.half_solve(targets), factor.lower
+    deviations, half = np.diag(lower), n // 2
+    return targets - deviations[:, None] * z, lower[half:, :half] @ z[:half], deviations

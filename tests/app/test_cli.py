@@ -47,7 +47,7 @@ def test_a_service_keeps_what_is_loaded_out_of_garbage_collections(tmp_path):
     """They hold all threads, for longer than anybody should wait."""
     code = f"""
 import gc, time
-from app.commands.running import open_service
+from app.commands.server import open_service
 from app.settings import ServiceSettings
 service = open_service(ServiceSettings(data_dir={str(tmp_path)!r}))
 service.start()

@@ -66,7 +66,7 @@ def test_labels_questions_and_predictions_agree(wood):
 
 
 def test_every_strategy_asks(wood):
-    for strategy in STRATEGIES:
+    for strategy in (name for name, one in STRATEGIES.items() if not one.wanted):
         asked = wood.post("/query", {"count": 2, "strategy": strategy})["items"]
         assert len({item["key"] for item in asked} - set(labels(0, 80))) == 2
         for item in asked:

@@ -162,20 +162,6 @@ def test_an_empty_project_is_made_by_hand(boss, site):
     expect(page.locator(".settings")).to_be_visible()
 
 
-def test_a_title_may_be_left_out(boss, site):
-    page = boss.page
-    lines = ["title,abstract"] + [f"On apples {i % 5},what we said of number {i} at home" for i in range(30)]
-    drop(boss, "papers.csv", "\n".join(lines).encode())
-    way = page.get_by_label("Read it as")
-    expect(way.locator("option:checked")).to_have_text("texts in “abstract”, “title”", timeout=PLENTY)
-    page.get_by_role("textbox", name="Classes").fill("few\nmany")
-    address = page.url
-    way.select_option(label="texts in “abstract”")
-    page.wait_for_url(lambda url: url != address)
-    expect(page.get_by_role("button", name="Start labelling")).to_be_enabled(timeout=PLENTY)
-    expect(way.locator("option:checked")).to_have_text("texts in “abstract”")
-
-
 def test_a_wrong_guess_is_read_another_way(boss, site):
     page = boss.page
     lines = ["fruit,remark,size"] + [f"{i % 5} apples,what we said of number {i} at home,{i % 3}" for i in range(30)]

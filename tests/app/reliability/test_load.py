@@ -131,7 +131,7 @@ def test_slow_work_does_not_stand_in_the_way(serve, sqlite_url):
         headers, body = {**site.admin.headers, "Content-Type": "application/json"}, json.dumps({"features": rows})
         machine, limits = Machine(server.process.pid), httpx.Limits(max_connections=SLOW)
         with (
-            httpx.Client(base_url=server.address, timeout=120, limits=limits, trust_env=False) as many,
+            httpx.Client(base_url=server.address, timeout=scaled(120, 900), limits=limits, trust_env=False) as many,
             ThreadPoolExecutor(SLOW) as threads,
             probing(server) as pairs,
         ):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -254,7 +256,7 @@ def test_every_strategy_asks(strategy):
     x, y = swirl(N // 2)
     labelled = np.arange(0, N // 2, 3)
     model = forest(leaf_size=12).fit(x[labelled], y[labelled])
-    state = model.pool_state(x, labelled)
+    state = replace(model.pool_state(x, labelled), wanted=np.array([0]))
     picks = pick(state, strategy, 4)
     assert len({p.row for p in picks} - set(labelled.tolist())) == 4
     assert all(np.isfinite(p.score) for p in picks)

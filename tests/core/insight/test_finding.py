@@ -24,11 +24,6 @@ def test_a_run_without_a_find_is_the_hypergeometric_test(case, target):
     assert search.risk(target) == pytest.approx(min(2 * p, 1.0))  # half the risk is for the runs to come
 
 
-def test_buscarpy_has_the_same_p():
-    # buscarpy 0.0.2, calculate_h0([1] * 20 + [0] * 90, 160, 0.8): its smallest p is that of the last 90 labels.
-    assert a_run(20, 20, 90, 160).risk(0.8) / 2 == pytest.approx(hypergeom.cdf(0, 140, 6, 90))
-
-
 def test_each_find_ends_a_run_and_halves_the_risk():
     wanted = np.array([1] * 10 + [0] * 40 + [1] + [0] * 60, dtype=bool)
     search = Search(wanted, np.arange(len(wanted)) >= 10, 150)

@@ -163,7 +163,7 @@ def test_until_there_are_labels_enough_it_is_one_model():
 def test_every_strategy_asks_and_predictions_agree(strategy):
     x, y = swirl(M)
     learner = grown(x, y)
-    picks = learner.query(4, strategy, pending=np.array([M - 1]), explore=0.2)
+    picks = learner.query(4, strategy, pending=np.array([M - 1]), explore=0.2, wanted=learner.classes[0])
     assert len({pick.row for pick in picks} - {M - 1}) == 4
     assert min(pick.row for pick in picks) >= N
     view = learner.publish()

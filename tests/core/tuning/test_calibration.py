@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -87,6 +89,14 @@ def test_earlier_predictions_are_those_of_models_of_fewer_labels():
         assert np.allclose(by_all_before[i], mean[0])
         assert deviations[i] ** 2 == pytest.approx(variance[0] + 0.3 * model.noise_factors[i])
     assert np.allclose(by_first_half, means(12, np.arange(12, 24))[0])
+
+
+def test_earlier_predictions_of_the_same_row_again():
+    settings, operator, y, _ = asked(100)
+    rows = np.repeat(np.arange(100), 2)
+    model = make_regression(replace(settings, noise=1e-18), operator.only(rows), y[rows], 3)
+    for found in earlier_predictions(model):
+        assert np.isfinite(found).all()
 
 
 def test_with_few_labels_earlier_predictions_have_a_say_and_with_many_none(monkeypatch):
