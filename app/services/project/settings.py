@@ -129,8 +129,8 @@ class ModelSettings(Known):
     tune: Literal["loo", "evidence", "none"] = Field(
         "loo",
         title="Tune by",
-        description="how hyperparameters are chosen; none keeps them as they are set. With softmax always by "
-        "cross-validation",
+        description="how hyperparameters are chosen; none keeps them as they are set, which kernel auto cannot. With "
+        "softmax always by cross-validation",
         json_schema_extra=_names(
             {"loo": "Leave-one-out error", "evidence": "Marginal likelihood", "none": "Keep them as they are"}
         ),
