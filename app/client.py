@@ -548,6 +548,7 @@ class _Methods:
         """What was found of the wanted class, what is left, and whether it is safe to stop; only with goal find."""
         return dict((yield from self._json("GET", "projects", project, "search")))
 
+    @_Method
     def ranked(
         self, project: str, by: Literal["uncertain", "surprising", "disagreed"] = "uncertain", limit: int = 50
     ) -> Steps[list[dict[str, Any]]]:
