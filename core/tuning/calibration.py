@@ -13,6 +13,7 @@ TYPICAL = 5.0  # of the sharpness times the gap between the best two means, on a
 SPREAD = 0.5  # of its logarithm around that, where labels say nothing
 RANGE = 6.0  # of its logarithm, to either side
 EARLIER = 50  # labels that count as much as all later ones where it follows what was said of each label before it came
+NO_GAP = 1e-9  # between means of targets of 1 and -1, below which it is rounding
 MANY = 500  # labels from which on it does not
 
 
@@ -21,7 +22,8 @@ def mean_gap(means: Floats) -> float:
     if means.shape[1] < 2 or not len(means):
         return 1.0
     top = np.partition(means, -2, axis=1)[:, -2:]
-    return float((top[:, 1] - top[:, 0]).mean()) or 1.0
+    gap = float((top[:, 1] - top[:, 0]).mean())
+    return gap if gap > NO_GAP else 1.0
 
 
 def find_sharpness(left_out: Floats, labels: Indices, gap: float) -> float:

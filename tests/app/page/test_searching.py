@@ -13,7 +13,7 @@ def features(i):
 def test_a_search_from_the_settings_to_its_end(person, site, make_project):
     data = {f"s{i}": {"text": f"study {i}"} for i in range(60)}
     project = make_project(
-        "Review", ["relevant", "other"], data, lambda i: features(i).tolist(), kernel="hik", retrain="off"
+        "Screening", ["relevant", "other"], data, lambda i: features(i).tolist(), kernel="hik", retrain="off"
     )
     lead = person(role="admin")
     lead.sign_in(project=project, view="manage")
@@ -30,7 +30,7 @@ def test_a_search_from_the_settings_to_its_end(person, site, make_project):
     ann = person()
     labels = [{"key": "s3", "label": "relevant"}, {"key": "s0", "label": "other"}]
     site.post(f"/v1/projects/{project}/labels", {"labels": labels}, 201)
-    ann.open("Review")
+    ann.open("Screening")
     expect(ann.page.locator("#why")).to_contain_text("most likely of all to be one that you are looking for")
     expect(ann.page.locator("#search")).to_have_text("Keep labelling: 1 found. The most likely items come first.")
     item = ann.wait()

@@ -24,7 +24,7 @@ def read(path, raw):
     elif form == "zip":
         source = Archive(path, Path(tempfile.mkdtemp(dir=path.parent)), None).portions()
     elif form in ("csv", "jsonl"):
-        source = Lines(path, form, None, None).portions()
+        source = Lines(path, form, None, ()).portions()
     else:
         sets = form == "npz" and holds_sets(path)
         source = (Sets(path, None) if sets else Vectors(path, form, 1, None)).portions()

@@ -33,6 +33,7 @@ def test_few_labels_hardly_move_it():
 def test_gaps_are_between_the_best_two():
     assert mean_gap(np.array([[0.5, -0.5, 0.2], [0.1, 0.4, 0.0]])) == pytest.approx(0.3)
     assert mean_gap(np.array([[0.5], [0.1]])) == 1.0
+    assert mean_gap(np.array([[8e-19, -8e-19]])) == 1.0  # rounding, of labels that contradict each other
 
 
 @pytest.mark.jit
