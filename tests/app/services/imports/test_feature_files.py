@@ -36,7 +36,7 @@ def read_features(path):
 
 
 def read_raw(path):
-    lines = Lines(path, "csv", None, None)
+    lines = Lines(path, "csv", None, ())
     assert sum(len(portion.items) for portion in lines.portions()) == 3
 
 
@@ -61,7 +61,7 @@ def test_many_columns_are_read_guessed_and_encoded(tmp_path):
     """Work that is not linear would not come to an end."""
     path = table(tmp_path / "many.csv", 100_000, "w")
     read_features(path)
-    lines = Lines(path, "csv", None, None)
+    lines = Lines(path, "csv", None, ())
     sample = lines.sample(3)
     assert lines.guess.kind == "table"
     assert fit("table", sample).encode(sample).good == [0, 1, 2]
