@@ -37,7 +37,7 @@ from core.softmax.laplace import centred, left_out
 from core.softmax.prior import Prior
 from core.tuning import find_sharpness, mean_gap
 
-TOLERANCE = 1e-8  # of a fit: the same model to many digits, whatever way labels came in
+TOLERANCE = 1e-10  # of a fit: the same model to many digits, whatever way labels came in
 
 
 class SoftmaxPool(Drafted):

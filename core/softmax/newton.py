@@ -50,7 +50,8 @@ def fit(
     Where labels are uncertain, each Newton step is the M step of a generalised EM with the E step of that moment, made
     conjugate to the last: the likelihood of the labels never falls, and the gradient that is to vanish is its own.
     `offset` is added to all latents: what rows outside of this problem contribute. `past` has directions of earlier
-    fits, for one problem.
+    fits, for one problem; their products carry rounding errors, so that the fit ends only when the gradient is small
+    with K a computed anew, too.
 
     Without `newton`, and until the gradient is as small as ROUGH, a step is along the gradient by the latents, which is
     the steepest way down in the norm of K, made conjugate to the last in the same way: a product a step and no system.
@@ -69,15 +70,21 @@ def fit(
     first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * row_counts
     scale = np.maximum(np.sqrt(dots(first, first)), 1e-12)
     conjugate = ConjugateSteps(targets, row_counts, offset)
-    for steps in range(max_steps + 1):
+    steps, exact, checked = 0, True, False  # exact: u is K a but for rounding
+    while True:
         pi = softmax(u + offset, axis=2)
         q = targets.expected(pi)
         g = (pi - q) * row_counts + a
         left = np.sqrt(dots(g, g)) / scale
         open_ = left > tolerance
         if not open_.any() or steps == max_steps:
-            break
-        g = g * open_[:, None]
+            if exact:
+                break
+            u, products, exact, checked = joint.product(a), products + 1, True, True
+            continue
+        if checked and past is not None:  # the products of its directions were not good enough
+            past.clear()
+        g, steps, exact, checked = g * open_[:, None], steps + 1, past is None, False
         newton = newton or steps >= MAX_CONJUGATE_STEPS or bool((left <= ROUGH).all())
         if newton:
             curvature = Curvature(joint, pi, counts)

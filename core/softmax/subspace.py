@@ -18,6 +18,8 @@ ROOM = 32
 MAX_BYTES = 2**28
 LEAST = 1e-30  # floor of probabilities, against division by zero
 DEPENDENT = 1e-10  # share of the largest below which a direction is the sum of others
+ROUNDING = 1e-15  # of a product, as a share of its norm
+TRUSTED = 1e-9  # share of its norm that a product may be off by
 
 
 class Subspace(Drafted):
@@ -33,6 +35,7 @@ class Subspace(Drafted):
             self.room = 0
         self._pairs = np.empty((2, self.room, _spacious(self._size)))
         self._filled = 0
+        self._errors = np.zeros(self.room)  # bounds of what rounding did to the products, by norm
 
     def __len__(self) -> int:
         return self._filled
@@ -61,12 +64,26 @@ class Subspace(Drafted):
         if self._filled < self.room and bend > 0.0:
             self._filled += 1
             self.p[-1], self.kp[-1] = p.ravel() / np.sqrt(bend), kp.ravel() / np.sqrt(bend)
+            self._errors = self._errors.copy()  # a draft's own
+            self._errors[self._filled - 1] = ROUNDING * np.linalg.norm(self.kp[-1])
 
-    def mix(self, weights: Floats) -> None:
-        """Take sums of the directions in their place; one a column of the weights."""
+    def mix(self, weights: Floats) -> Indices:
+        """Take sums of the directions in their place, one a column of the weights; returns which of them were taken.
+
+        A small difference of large directions has the rounding errors of large ones. These would grow with every mix,
+        and look like a direction that K stretches much, which is kept: sums that are not to be trusted are left out.
+        """
         p, kp = weights.T @ self.p, weights.T @ self.kp
-        self._filled, self._pairs = len(p), np.empty_like(self._pairs)
-        self.p[:], self.kp[:] = p, kp
+        size = np.linalg.norm(kp, axis=1)
+        errors = np.sqrt((weights.T**2) @ self._errors[: self._filled] ** 2) + ROUNDING * size
+        good = np.flatnonzero(errors <= TRUSTED * size)
+        self._filled, self._pairs, self._errors = len(good), np.empty_like(self._pairs), np.zeros(self.room)
+        self.p[:], self.kp[:], self._errors[: len(good)] = p[good], kp[good], errors[good]
+        return good
+
+    def clear(self) -> None:
+        """Forget all directions."""
+        self._filled = 0
 
     def grow(self, kp: Floats) -> None:
         """More rows, in which the directions are nothing and their products these: directions x rows x C."""
@@ -119,8 +136,10 @@ class Deflation:
         stretch, basis = _ritz(past.p @ d.T, past.p @ past.kp.T)
         if len(past) > past.room * 3 // 4:
             stretch, basis = stretch[-past.room // 2 :], basis[:, -past.room // 2 :]
-            past.mix(basis)
-            d, basis = basis.T @ d, np.eye(len(stretch))
+            good = past.mix(basis)
+            if not len(good):
+                return None
+            d, stretch, basis = basis[:, good].T @ d, stretch[good], np.eye(len(good))
         return cls(past, d, (basis / (1.0 + stretch)) @ basis.T)
 
     def solution(self, mr: Floats) -> tuple[Floats, Floats, Floats]:

@@ -7,8 +7,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from core.classes import ClassTree
 from core.histograms import raw_rows
-from core.linalg import Units
+from core.kernels import RBFKernel
+from core.linalg import StoredOperator, Units
 from core.softmax import JointKernel, Prior, SoftmaxClasses, SoftmaxRegression, Targets, fit
+from tests.core.data import size
 from tests.core.softmax.problems import TREES, N, operator, prior
 
 TOLERANCE = 1e-10
@@ -253,3 +255,22 @@ def test_a_search_begins_where_the_last_one_ended():
     row = op.training_rows(np.arange(1))
     expected = classes.prior.variances[0] * op.with_kernel(classes.prior.kernels[0]).diagonal(row)
     assert np.allclose(last.variances[0] * op.with_kernel(true).diagonal(row), expected)
+
+
+def test_rounding_errors_of_kept_directions_do_not_grow():
+    """Hundreds of labels whose functions are nearly constant: small differences of large directions."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(size(240, 60), 10))
+    y = (np.abs(x[:, 0]) < 0.7).astype(int)
+    kernel = RBFKernel(np.ones(1), np.zeros(10, dtype=int), 0.0, 0.05)
+    found = SoftmaxRegression(
+        StoredOperator(x[:20], kernel), y[:20], Prior.shared(ClassTree.flat(2), kernel, 14.0, 900.0), tolerance=1e-8
+    )
+    for row in range(20, len(x)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            found.add(x[row : row + 1], y[row : row + 1])
+        p, kp = found._past.by_row()
+        exact = found._joint.product(p.transpose(1, 0, 2)).transpose(1, 0, 2)
+        assert np.linalg.norm(exact - kp) < 1e-7 * np.linalg.norm(kp)
+    assert_same_as_fresh(found)
