@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 metadata = MetaData(
@@ -122,7 +123,7 @@ requests = Table(
 )
 
 # Append-only: triggers made by the migrations refuse to change or delete a row. `key_id` tells whose answer it is,
-# `actor_id` who wrote it, `undoes` which event it takes back, `predicted` what the model thought before.
+# `actor_id` who wrote it, `undoes` which event it takes back, `predicted` what the model thought before, `asked` whether the service had asked.
 events = Table(
     "events",
     metadata,
@@ -135,6 +136,7 @@ events = Table(
     Column("class_number", Integer),
     Column("predicted", Integer),
     Column("drawn", Boolean, nullable=False),
+    Column("asked", Boolean, nullable=False, server_default=false()),
     Column("note", Text),
     Column("undoes", BigInteger),
     Column("request_id", _SERIAL, ForeignKey("requests.id")),

@@ -149,7 +149,7 @@ class WriteAnnotations(Task):
             kind = "relabel"
         else:
             kind = "label"
-        event = Event(0, item, key_id, kind, number, self._predicted[item], drawn)
+        event = Event(0, item, key_id, kind, number, self._predicted[item], drawn, asked=True)
         note = None if last is None else f"Label Studio annotation {last.annotation}"
         write_event(connection, project, event, actor=key_id, note=note)
         return True

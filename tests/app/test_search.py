@@ -107,8 +107,23 @@ def test_new_items_begin_a_new_search(project):
     project.patch("", {"settings": {"search": "random"}})
     search(project, 5)
     assert project.get("/search")["drawn"] == 5
+    assert project.get("/search")["idle"] > 0
     project.add(X[:10] + 0.01, first=200)
-    assert project.get("/search")["drawn"] == 0
+    progress = project.get("/search")
+    assert (progress["drawn"], progress["idle"]) == (0, 0)
+
+
+def test_labels_that_nobody_was_asked_for_do_not_show_that_a_search_has_run_dry(project):
+    """As of a file that is half screened."""
+    project.label({"k3": "relevant"} | {f"k{i}": "other" for i in range(4, 20)})
+    progress = project.get("/search")
+    assert (progress["sampling"], progress["idle"]) == (False, 0)
+    item = next_item(project)
+    assert item["strategy"] == "likely"
+    project.patch("", {"settings": {"patience": 1}})
+    project.label({item["key"]: "other"})
+    assert project.get("/search")["idle"] == 1
+    assert next_item(project)["strategy"] == "sample"
 
 
 def test_the_search_is_the_same_after_a_restart(project):

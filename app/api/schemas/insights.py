@@ -206,7 +206,7 @@ class SearchProgress(BaseModel):
     labelled: int
     left: int = Field(description="items without a label")
     drawn: int = Field(description="items of the random sample that count")
-    idle: int = Field(description="labels since the last wanted item")
+    idle: int = Field(description="labels that were asked for since the last wanted item, up to the patience")
     expected_left: float | None = Field(
         description="wanted items among those without a label, as the model thinks; null before it can tell. It "
         "guarantees nothing"

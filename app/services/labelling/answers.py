@@ -98,7 +98,7 @@ class AnswerTask(LeasingTask):
         ended = project.leases.of_answer(item, self.annotator)
         if answer.lease is not None and answer.lease not in {lease.id for lease in ended if lease.expires_at > now()}:
             self._late.append(answer.key)
-        drawn = any(lease.drawn for lease in ended)
+        drawn, asked = any(lease.drawn for lease in ended), bool(ended) or answer.lease is not None
         number = self._class_number(connection, answer.label) if answer.label is not None else None
         standing = project.ledger.standing(item, self.annotator)
         kind: Kind = answer.action
@@ -107,7 +107,7 @@ class AnswerTask(LeasingTask):
         write_event(
             connection,
             project,
-            Event(0, item, self.annotator, kind, number, self._predicted.get(item), drawn),
+            Event(0, item, self.annotator, kind, number, self._predicted.get(item), drawn, asked),
             actor=self.annotator,
             note=answer.note,
             request=self.request,
@@ -201,6 +201,7 @@ def write_event(
         "class_number": event.class_number,
         "predicted": event.predicted,
         "drawn": event.drawn,
+        "asked": event.asked,
         "note": note,
         "undoes": event.undoes,
         "request_id": request,

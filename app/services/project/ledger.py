@@ -22,6 +22,7 @@ class Event:
     class_number: int | None = None
     predicted: int | None = None  # what the model thought before
     drawn: bool = False  # at random
+    asked: bool = False  # by the service; not so labels of a file
     undoes: int | None = None
     actor: str | None = None  # who wrote it, if that was somebody else
     created_at: float = 0.0
@@ -37,6 +38,7 @@ class Event:
             row.class_number,
             row.predicted,
             bool(row.drawn),
+            bool(row.asked),
             row.undoes,
             row.actor_id,
             row.created_at,
@@ -57,6 +59,7 @@ class First:
     """The first label of an item."""
 
     drawn: bool  # at random
+    asked: bool  # by the service
     created_at: float
 
 
@@ -102,7 +105,7 @@ class Ledger:
         if undone is not None and undone.before is not None:
             answers[event.annotator] = undone.before  # in its old place among the votes
         elif event.kind in LABELS:
-            self.firsts.setdefault(event.item, First(event.drawn, event.created_at))
+            self.firsts.setdefault(event.item, First(event.drawn, event.asked, event.created_at))
             answers[event.annotator] = Standing("label", event.class_number, event.sequence)
             if event.drawn and event.predicted is not None and event.class_number is not None:
                 self.held_out.setdefault(event.item, (event.predicted, event.class_number))

@@ -37,14 +37,17 @@ def is_sampling(project: Project) -> bool:
 
 
 def idle(project: Project) -> int:
-    """Labels since the last wanted item, counted up to where the patience ends."""
+    """Labels that were asked for since the last wanted item, counted up to where the patience ends.
+
+    Those that a file brought, or of items that somebody chose, say nothing about a search. New items begin a new one.
+    """
     count = 0
-    for item in reversed(project.ledger.firsts):
+    for item, first in reversed(project.ledger.firsts.items()):
         label = project.agreed_class(item)
         if label is not None:
-            if project.is_wanted(label) or count >= project.settings.patience:
+            if project.is_wanted(label) or first.created_at < project.grown_at or count >= project.settings.patience:
                 break
-            count += 1
+            count += first.asked
     return count
 
 

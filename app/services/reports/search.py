@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from app.services.problems import Conflict
-from app.services.project.search import is_sampling, rule_of, search_of
+from app.services.project.search import idle, is_sampling, rule_of, search_of
 from app.services.project.state import Project
 from app.services.runtime.writer import Task
 from core import Published
@@ -21,6 +21,7 @@ class Progress:
     wanted: str
     search: Search
     rule: StopRule
+    idle: int
     is_sampling: bool
     model: Published | None
 
@@ -36,8 +37,14 @@ class TakeSearch(Task):
         project = self.project
         if project.wanted is None:
             raise Conflict("this project tells classes apart: set the goal find, and the class that is wanted")
-        sampling, view = is_sampling(project), project.view
-        self.answer = Progress(project.wanted, search_of(project), rule_of(project.settings), sampling, view.model)
+        self.answer = Progress(
+            project.wanted,
+            search_of(project),
+            rule_of(project.settings),
+            idle(project),
+            is_sampling(project),
+            project.view.model,
+        )
 
 
 def describe_search(progress: Progress) -> dict[str, Any]:
@@ -51,7 +58,7 @@ def describe_search(progress: Progress) -> dict[str, Any]:
         "labelled": len(search.wanted),
         "left": search.left,
         "drawn": int(search.drawn.sum()),
-        "idle": search.idle,
+        "idle": progress.idle,
         "expected_left": left,
         "lowest_recall": search.lowest_recall(rule.risk),
         "draws_needed": draws,

@@ -45,7 +45,7 @@ def test_up_down_up_with_data(database_url):
     assert not is_current(database)
     for _ in range(2):
         migrate(database)
-        assert current_revision(database) == "0006"
+        assert current_revision(database) == "0007"
         assert is_current(database)
         with database.write() as connection:
             assert count(connection, events) == 0
