@@ -139,8 +139,20 @@ def _check(settings: ProjectSettings, classes: Collection[str]) -> None:
         learner_settings(settings.model_parts())
         if settings.encoder_options:
             check_options(settings.encoder, settings.encoder_options)
+            _check_options(settings)
     except ValueError as error:
         raise Invalid(f"settings: {error}") from error
+
+
+def _check_options(settings: ProjectSettings) -> None:
+    """Raise a ValueError for options that make what the kernel cannot read."""
+    options = settings.encoder_options
+    has_negatives = options.get("model") not in (None, "auto") or options.get("standardised") is True
+    if has_negatives and settings.has_intersection_alone:
+        raise ValueError(
+            "encoder_options: embeddings and standardised columns have negative numbers, which kernel hik alone cannot "
+            "read: leave model, normalise and transform as they are by default, or choose kernel rbf or linear"
+        )
 
 
 def _check_encoder(settings: ProjectSettings, encoder: StoredEncoder | None) -> None:

@@ -219,8 +219,9 @@ def test_columns_of_texts_may_have_channels_of_their_own(site):
         ("text", {"words": -1}, "words: "),
         ("auto", {"words": 10}, "an encoder that is named"),
         ("table", {"leave_out": ["\0"]}, "NUL"),
+        ("table", {"standardised": True}, "kernel hik alone cannot read"),
     ],
 )
 def test_options_that_are_none(site, encoder, options, message):
-    settings = {"encoder": encoder, "encoder_options": options}
+    settings = {"kernel": "hik", "encoder": encoder, "encoder_options": options}
     assert message in site.post("/v1/projects", {"name": "p", "classes": [], "settings": settings}, 422)["detail"]
