@@ -123,7 +123,8 @@ requests = Table(
 )
 
 # Append-only: triggers made by the migrations refuse to change or delete a row. `key_id` tells whose answer it is,
-# `actor_id` who wrote it, `undoes` which event it takes back, `predicted` what the model thought before, `asked` whether the service had asked.
+# `actor_id` who wrote it, `undoes` which event it takes back, `predicted` what the model thought before, `asked`
+# whether the service had asked.
 events = Table(
     "events",
     metadata,

@@ -48,102 +48,112 @@ def choose(
     parameters, kernel, model, likelihood = labelling.parameters, None, None, None
     if "auto" not in (settings.kernel, settings.model, settings.levels, settings.likelihood):
         return parameters, Choices()
-    nodes = Nodes(labelling.classes, labelling.parents)
-    number = {name: number for number, name in enumerate(nodes.classes)}  # label regression knows no tree
-    labels = {item: number[name] for item, name in labelling.labels.items() if name in number}
-    known = x, list(labels), np.array(list(labels.values()), dtype=np.int64), len(number)
-    parameters = _choose_levels(settings, parameters, *known)
+    known = Known.of(x, labelling)
+    parameters = _choose_levels(settings, parameters, known)
     if settings.kernel == "auto":
-        parameters, kernel = _choose_kernel(settings, parameters, *known, on_step)
+        parameters, kernel = _choose_kernel(settings, parameters, known, on_step)
     if settings.model == "auto":
-        parameters, model = _choose_model(settings, parameters, *known, on_step)
+        parameters, model = _choose_model(settings, parameters, known, on_step)
     if settings.leaves_likelihood:
-        parameters, likelihood = _choose_likelihood(settings, parameters, *known, on_step, in_parts=in_parts)
+        parameters, likelihood = _choose_likelihood(settings, parameters, known, on_step, in_parts=in_parts)
     return parameters, Choices(kernel, model, likelihood)
 
 
-def _choose_levels(
-    settings: Settings, parameters: Parameters, x: Table, items: list[int], labels: Indices, n_classes: int
-) -> Parameters:
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What choices are made by: n labelled items of all rows x."""
+
+    x: Table
+    items: list[int]  # n
+    labels: Indices  # n; label regression knows no tree
+    n_classes: int
+
+    @classmethod
+    def of(cls, x: Table, labelling: Labelling) -> "Known":
+        """Labels of classes that nothing is a kind of."""
+        nodes = Nodes(labelling.classes, labelling.parents)
+        number = {name: number for number, name in enumerate(nodes.classes)}
+        labels = {item: number[name] for item, name in labelling.labels.items() if name in number}
+        return cls(x, list(labels), np.array(list(labels.values()), dtype=np.int64), len(number))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def rows(self) -> Table:
+        """Those of the labelled items."""
+        return Reader(histograms=False, complement=None).check(self.x[self.items])
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether there is anything to tell apart."""
+        return len(np.unique(self.labels)) > 1
+
+    def are_enough(self, least: int, before: int) -> bool:
+        """Whether it is time to choose: so many labels, and twice as many as the last time."""
+        return self.has_classes and len(self) >= max(least, 2 * before)
+
+
+def _choose_levels(settings: Settings, parameters: Parameters, known: Known) -> Parameters:
     """The rule for levels, where so many labels make level space the quicker one. Once few, they stay few."""
     regression = likelihood_in_use(settings, parameters) == "gaussian"
     plain = with_kernel(settings, parameters.kernel) if regression else settings
     is_open = settings.levels == "auto" and parameters.levels != "few" and plain.kernel == "hik"
-    if not is_open or len(np.unique(labels)) < 2:
+    if not is_open or not known.has_classes:
         return parameters
-    rule, _ = choose_levels(plain, Reader(histograms=False, complement=None).check(x[items]), labels, n_classes)
+    rule, _ = choose_levels(plain, known.rows, known.labels, known.n_classes)
     return replace(parameters, levels=rule)
 
 
 def _choose_kernel(
-    settings: Settings,
-    parameters: Parameters,
-    x: Table,
-    items: list[int],
-    labels: Indices,
-    n_classes: int,
-    on_step: Callable[[], object],
+    settings: Settings, parameters: Parameters, known: Known, on_step: Callable[[], object]
 ) -> tuple[Parameters, Choice | None]:
-    """The kernel by the labelled items of x, if there are enough of them and twice as many as the last time."""
-    if len(np.unique(labels)) < 2 or len(labels) < max(MIN_CHOICE_LABELS, 2 * parameters.decided_at):
+    if not known.are_enough(MIN_CHOICE_LABELS, parameters.decided_at):
         return parameters, None
-    known = Reader(histograms=False, complement=None).check(x[items])
-    choice = choose_kernel(settings, known, labels, n_classes, parameters.kernel, x.shape[0], on_step)
+    rows, size = known.rows, known.x.shape[0]
+    choice = choose_kernel(settings, rows, known.labels, known.n_classes, parameters.kernel, size, on_step)
     regression = likelihood_in_use(settings, parameters) == "gaussian"
-    noise = choice.noise if regression else _mild_noise(choice, known)
+    noise = choice.noise if regression else _mild_noise(choice, rows)
     theta = (*map(float, choice.kernel.theta), noise)
     same = parameters if choice.name == parameters.kernel else replace(parameters, trees=(), grown_at=0)
-    return replace(same, kernel=choice.name, decided_at=len(labels), theta=theta), choice
+    return replace(same, kernel=choice.name, decided_at=len(known), theta=theta), choice
 
 
 def _choose_model(
-    settings: Settings,
-    parameters: Parameters,
-    x: Table,
-    items: list[int],
-    labels: Indices,
-    n_classes: int,
-    on_step: Callable[[], object],
+    settings: Settings, parameters: Parameters, known: Known, on_step: Callable[[], object]
 ) -> tuple[Parameters, Verdict | None]:
-    """The model by the labelled items of x, if there are enough of them and twice as many as the last time."""
-    if len(np.unique(labels)) < 2 or len(labels) < max(least_labels(settings), 2 * parameters.compared_at):
+    if not known.are_enough(least_labels(settings), parameters.compared_at):
         return parameters, None
-    kernel = parameters.kernel or (first_kernel(settings, x) if settings.kernel == "auto" else None)
-    known = Reader(histograms=False, complement=None).check(x[items])
-    choice = choose_model(with_kernel(settings, kernel), known, labels, n_classes, parameters.model, on_step)
+    plain = _with_kernel(settings, parameters, known)
+    choice = choose_model(plain, known.rows, known.labels, known.n_classes, parameters.model, on_step)
     if choice.name != parameters.model:
         parameters = replace(parameters, trees=(), grown_at=0)
-    return replace(parameters, model=choice.name, compared_at=len(labels)), choice
+    return replace(parameters, model=choice.name, compared_at=len(known)), choice
 
 
 def _choose_likelihood(
-    settings: Settings,
-    parameters: Parameters,
-    x: Table,
-    items: list[int],
-    labels: Indices,
-    n_classes: int,
-    on_step: Callable[[], object],
-    *,
-    in_parts: bool,
+    settings: Settings, parameters: Parameters, known: Known, on_step: Callable[[], object], *, in_parts: bool
 ) -> tuple[Parameters, Verdict | None]:
-    """The likelihood by the labelled items of x, if there are enough of them and twice as many as the last time."""
-    before = likelihood_in_use(settings, parameters)
-    if len(np.unique(labels)) < 2 or len(labels) < max(MIN_LABELS, 2 * parameters.weighed_at):
+    if not known.are_enough(MIN_LABELS, parameters.weighed_at):
         return parameters, None
-    parameters = replace(parameters, weighed_at=len(labels))
+    before = likelihood_in_use(settings, parameters)
+    parameters = replace(parameters, weighed_at=len(known))
     if in_parts:
         choice, given = Verdict("gaussian", MEASURE, reason="pools in parts have label regression alone"), None
     else:
-        kernel = parameters.kernel or (first_kernel(settings, x) if settings.kernel == "auto" else None)
-        known = Reader(histograms=False, complement=None).check(x[items])
-        plain = with_kernel(settings, kernel)
-        choice, given = choose_likelihood(plain, known, labels, n_classes, before, x.shape[0], on_step)
+        plain, size = _with_kernel(settings, parameters, known), known.x.shape[0]
+        choice, given = choose_likelihood(plain, known.rows, known.labels, known.n_classes, before, size, on_step)
     likelihood: Likelihood = "softmax" if choice.name == "softmax" else "gaussian"
     if likelihood == before:
         return replace(parameters, likelihood=likelihood), choice
     theta = None if given is None else (*map(float, given[0].theta), given[1])
     return replace(parameters, likelihood=likelihood, theta=theta, sharpness=None), choice
+
+
+def _with_kernel(settings: Settings, parameters: Parameters, known: Known) -> Settings:
+    """Settings with the kernel in use, where it is left open."""
+    kernel = parameters.kernel or (first_kernel(settings, known.x) if settings.kernel == "auto" else None)
+    return with_kernel(settings, kernel)
 
 
 def _mild_noise(choice: Choice, x: Table) -> float:

@@ -240,8 +240,12 @@ class ProjectSettings(ModelSettings):
     @property
     def leaves_kernel_open(self) -> bool:
         """Whether the encoder decides on the kernel, and may take several."""
-        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
-        return self.kernel is None and not one
+        return self.kernel is None and not self._describes_kernel
+
+    @property
+    def _describes_kernel(self) -> bool:
+        """Whether the owner says what the one kernel of all columns is like."""
+        return self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
 
     @property
     def has_intersection_alone(self) -> bool:
@@ -286,9 +290,8 @@ class ProjectSettings(ModelSettings):
         model = self.model_dump(include=set(ModelSettings.model_fields))
         defaults = {"kernel": "auto" if kind in (None, "vectors") else "hik", "bias": 1.0, "normalise": False}
         defaults |= suited or {}
-        one = self.normalise is not None or self.transform is not None or self.complement or self.model != "gp"
-        if one and not isinstance(defaults["kernel"], str):
-            defaults["kernel"] = "hik"  # of all columns, as the owner describes it
+        if self._describes_kernel and not isinstance(defaults["kernel"], str):
+            defaults["kernel"] = "hik"
         unset = [name for name in defaults if model[name] is None or (name == "levels" and self.levels == "auto")]
         model |= {name: defaults[name] for name in unset}
         if self.goal == "find" and self.likelihood == "auto":
