@@ -1,14 +1,14 @@
 """asknext simulate: learning curves of query strategies."""
 
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from app.commands.plots import check_folder
-from app.services.project.strategies import Strategy
+from app.services.project.strategies import STRATEGY_NAMES
 
-STRATEGIES = [name for name in get_args(Strategy) if name != "likely"]  # which is for --find
+STRATEGIES = [name for name in STRATEGY_NAMES if name != "likely"]  # which is for --find
 
 
 def simulate(

@@ -5,10 +5,11 @@ raises an IndexError. Measured, a gather of one column is faster with its checks
 and a scatter of two columns some 10 %.
 """
 
-from core._jit import coding, counting, factor, moments, products, routing, scores, vectors
+from core._jit import ahead, coding, counting, factor, moments, products, routing, scores, vectors
 from core._jit.compile import compile_all, compiled_signatures
 
 __all__ = [
+    "ahead",
     "coding",
     "compile_all",
     "compiled_signatures",

@@ -6,6 +6,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
+from core._jit.ahead import Items
 from core._types import Floats, Indices, no_rows
 from core.drafts import Drafted, all_or_nothing
 from core.forest.leaf import MIN_ROWS, Leaf, LeafModel, LeafSettings, ModelCache, for_all_classes
@@ -262,11 +263,16 @@ class Forest(Drafted, Generic[R]):
         `nodes` are the leaves of x in each tree, and `means` are what each tree says; trees x places x M.
         """
 
+        total = self.covariances(x, nodes, a, b).mean(axis=0)
+        return total if self.is_one_leaf else total + disagreement(means(a), means(b))
+
+    def covariances(self, x: Rows, nodes: Sequence[Indices], a: Indices, b: Indices) -> Floats:
+        """The same by each tree, zero between leaves; trees x a x b."""
+
         def shared(t: int, node: int, xa: Rows, xb: Rows) -> Floats:
             return self.rows.covariance(self.model(t, node).regression, xa, xb)
 
-        total = self._average(x, nodes, a, b, shared)
-        return total if self.is_one_leaf else total + disagreement(means(a), means(b))
+        return self._by_tree(x, nodes, a, b, shared)
 
     def kernel(self, x: Rows, nodes: Sequence[Indices], a: Indices, b: Indices) -> Floats:
         """Prior covariance of rows at some places of x; those that share no leaf are independent."""
@@ -274,9 +280,28 @@ class Forest(Drafted, Generic[R]):
         def shared(t: int, node: int, xa: Rows, xb: Rows) -> Floats:
             return self.rows.prior(xa, xb, self.leaves[t][node].kernel or self.settings.kernel)
 
-        return self._average(x, nodes, a, b, shared)
+        return np.asarray(self._by_tree(x, nodes, a, b, shared).mean(axis=0))
 
-    def _average(
+    def posteriors(self, x: Rows, nodes: Sequence[Indices]) -> Items:
+        """What each tree says of rows, whose leaves these are: by regression, also in a leaf of one class."""
+        shape = len(self.trees), len(nodes[0])
+        found = Items(
+            np.zeros((*shape, self.n_classes)),
+            np.zeros(shape),
+            np.full(shape, self.settings.noise),
+            np.stack(nodes).astype(np.int64),
+            np.full(shape, -1),
+        )
+        for t in range(len(self.trees)):
+            for node, places in groups(nodes[t]):
+                model, leaf, query = self.model(t, node), self.leaves[t][node], self.rows.query(x[places])
+                found.mean[t, places] = model.means(query, self.n_classes)
+                found.variance[t, places] = model.variance(query)
+                found.noise[t, places] = self.settings.noise if leaf.noise is None else leaf.noise
+                found.pure[t, places] = -1 if leaf.pure is None else leaf.pure
+        return found
+
+    def _by_tree(
         self,
         x: Rows,
         nodes: Sequence[Indices],
@@ -284,15 +309,15 @@ class Forest(Drafted, Generic[R]):
         b: Indices,
         function: Callable[[int, int, Rows, Rows], Floats],
     ) -> Floats:
-        """A function of rows in the same leaf, zero elsewhere, averaged over the trees; a x b."""
-        total = np.zeros((len(a), len(b)))
+        """A function of rows in the same leaf, zero elsewhere; trees x a x b."""
+        found = np.zeros((len(self.trees), len(a), len(b)))
         for t in range(len(self.trees)):
             others = dict(groups(nodes[t][b]))
             for node, i in groups(nodes[t][a]):
                 if node in others:
                     j = others[node]
-                    total[np.ix_(i, j)] += function(t, node, x[a[i]], x[b[j]])
-        return total / len(self.trees)
+                    found[t][np.ix_(i, j)] = function(t, node, x[a[i]], x[b[j]])
+        return found
 
     def model(self, t: int, node: int) -> LeafModel:
         """Of a leaf as it is now: more rows are added to the model that is there, or it is solved from scratch."""

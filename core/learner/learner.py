@@ -25,8 +25,9 @@ from core.models.parameters import Parameters
 from core.models.registry import ModelInUse
 from core.posterior import LocalParts
 from core.posterior.parts import total
-from core.queries import Ask, Pick
+from core.queries import Ask, Pick, predict_each_other
 from core.queries.ask import ask
+from core.queries.losses import LossRule, cost_table
 from core.settings import Settings
 from core.tables import as_table
 
@@ -148,21 +149,39 @@ class OnlineLearner(Drafted):
         pending: Indices | None = None,
         among: Indices | None = None,
         wanted: str | None = None,
+        loss: LossRule = "log",
     ) -> list[Pick]:
         """The unlabelled items to ask about next; `pending` ones were asked before and are not answered yet.
 
         Returns at most `count` picks, best first; the same state and seed give the same picks. `explore` is the share
         of picks that are drawn at random, and `among` restricts the choice to these items. Until two classes have
         labels, items are chosen to stand for the pool (herding). The strategy "likely" asks for items of the class
-        `wanted`, or of those below it in the tree, the most probable first.
+        `wanted`, or of those below it in the tree, the most probable first; "eer" lowers the expected `loss`: log,
+        class (being wrong), parent or tree (how far off), or a table of costs {true: {decided: cost}}.
         """
         classes = () if wanted is None else tuple(self.nodes.below(wanted).tolist())
-        Ask(strategy, count, seed, explore, classes)  # checks the arguments, also while there are no items
+        rule = Ask(strategy, count, seed, explore, classes).rule  # checks the arguments, also while there are no items
+        costs = cost_table(loss, self.nodes)
         if self._in_use is None:
             return []
+        if rule.then is not None and self._knows_something():
+            strategy = rule.then
         return ask(
-            self._model, count, strategy, seed=seed, explore=explore, pending=pending, among=among, wanted=classes
+            self._model,
+            count,
+            strategy,
+            seed=seed,
+            explore=explore,
+            pending=pending,
+            among=among,
+            wanted=classes,
+            costs=costs,
         )
+
+    def _knows_something(self) -> bool:
+        """Whether labels predict each other better than their classes' numbers do."""
+        left_out = self.publish().left_out
+        return predict_each_other(left_out.labels, self.nodes.tree.covers(left_out.labels, left_out.predicted))
 
     def moments(self, x: Table) -> tuple[Floats, Floats]:
         """Posterior means (rows x M) and variances (rows) of rows that need not be items."""

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from core._jit.ahead import Items
 from core._types import Floats, Indices
 from core.classes import ClassTree
 from core.linalg import AtBound, KernelSum, Operator, Predictor
@@ -222,6 +223,9 @@ class PartsModel(PoolModel, Protocol):
 
     def kernel_with(self, rows: Rows) -> KernelSum:
         """The functions x -> prior covariance with each of these rows."""
+
+    def around(self, reference: Indices) -> Items:
+        """The posterior of items that stand for the pool."""
 
 
 @dataclass(frozen=True, eq=False)

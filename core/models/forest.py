@@ -325,12 +325,15 @@ class ForestPool(Drafted):
     def state(self, items: Indices, reference: Indices) -> PoolState:
         """What query strategies look at, for some items; `reference` stands for the whole pool."""
         mean, variance, noise = self.mean[items], self.variance[items], self.noise
+        votes, views = self._votes, (self.covariance, self.kernel, reference, self._labelled)
+        around = votes.posteriors(reference)
         if self.forest.is_one_leaf:
-            return PoolState(mean, variance, noise, items, self.covariance, self.kernel, reference, self._labelled)
-        shares = self._votes.probabilities
-        return ForestState(
-            mean, variance, noise, items, self.covariance, self.kernel, reference, self._labelled, shares
-        )
+            return PoolState(mean, variance, noise, items, *views, around=around)
+        trees = votes.probabilities, votes.posteriors, self._covariances
+        return ForestState(mean, variance, noise, items, *views, *trees, around=around)
+
+    def _covariances(self, rows: Indices, columns: Indices) -> Floats:
+        return self.forest.covariances(self.all_rows, self._nodes, rows, columns)
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Plain arrays of what rows, labels and hyperparameters do not tell: the trees and what they say."""

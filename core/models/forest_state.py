@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core._jit.ahead import Items
 from core._types import Floats, Indices, Table
 from core.forest import Forest, TableRows
-from core.models.state import PoolState
+from core.models.state import Columns, PoolState
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +19,8 @@ class ForestState(PoolState):
     """
 
     shares: Callable[[Indices], Floats]  # probabilities of items, averaged over the trees
+    trees: Callable[[Indices], Items]  # what each of them says of items
+    by_tree: Columns  # posterior covariance of pool items, trees x rows x columns
 
     @classmethod
     def of(
@@ -36,10 +39,38 @@ class ForestState(PoolState):
         def kernel(a: Indices, b: Indices) -> Floats:
             return forest.kernel(pool, nodes, a, b)
 
+        def covariances(a: Indices, b: Indices) -> Floats:
+            return forest.covariances(pool, nodes, a, b)
+
+        def trees(items: Indices) -> Items:
+            return forest.posteriors(pool[items], [leaves[items] for leaves in nodes])
+
         def shares(items: Indices) -> Floats:
             return known.probabilities[np.searchsorted(rows, items)]
 
-        return cls(known.mean, known.variance, forest.noise, rows, covariance, kernel, reference, labelled, shares)
+        return cls(
+            known.mean,
+            known.variance,
+            forest.noise,
+            rows,
+            covariance,
+            kernel,
+            reference,
+            labelled,
+            shares,
+            trees,
+            covariances,
+            around=trees(reference),
+        )
+
+    @property
+    def items(self) -> Items:
+        """What each tree says of the items."""
+        return self.trees(self.rows)
+
+    def covariances(self, rows: Indices, columns: Indices) -> Floats:
+        """Posterior covariance of pool items by each tree, trees x rows x columns."""
+        return self.by_tree(rows, columns)
 
     @property
     def probabilities(self) -> Floats:

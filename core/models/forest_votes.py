@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core._jit.ahead import Items
 from core._types import Floats, Indices
 from core.forest import Mixture, TreeMoments, leaf_probabilities, mixture
 from core.forest.mixture import Need
@@ -61,6 +62,17 @@ class Votes:
     def means(self, items: Indices) -> Floats:
         """What each tree says of some items; trees x items x M."""
         return np.stack([tree.mean for tree in self._of(items)])
+
+    def posteriors(self, items: Indices) -> Items:
+        """What each tree says of some items: by regression, also in a leaf of one class."""
+        nodes = np.stack([tree.nodes[items] for tree in self.trees]).astype(np.int64)
+        return Items(
+            np.stack([tree.mean[items] for tree in self.trees]),
+            np.stack([tree.variance[items] for tree in self.trees]),
+            np.full(nodes.shape, self.noise),
+            nodes,
+            np.stack([tree.pure[leaves] for tree, leaves in zip(self.trees, nodes, strict=True)]).astype(np.int64),
+        )
 
     def probabilities(self, items: Indices) -> Floats:
         """Of the classes, averaged over the trees; items x M."""

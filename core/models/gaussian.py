@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from core._jit.ahead import Items
 from core._types import Arrays, Floats, Indices, no_rows
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
@@ -14,6 +15,7 @@ from core.factory import make_regression, untuned
 from core.kernels import Kernel
 from core.linalg import AtBound, HistogramOperator, KernelSum, Operator, Predictor
 from core.models.base import ModelName, MomentAnswers
+from core.models.look_ahead import one_posterior
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior, one_vs_all
@@ -334,7 +336,22 @@ class GaussianPool(Drafted):
         """What query strategies look at, for some items; `reference` stands for the whole pool."""
         some = self.parts.take(items)
         labelled = np.array(self.labelled_items, dtype=np.int64)
-        return PoolState(some.mean, some.variance, self.noise, items, self.covariance, self.kernel, reference, labelled)
+        return PoolState(
+            some.mean,
+            some.variance,
+            self.noise,
+            items,
+            self.covariance,
+            self.kernel,
+            reference,
+            labelled,
+            around=self.around(reference),
+        )
+
+    def around(self, reference: Indices) -> Items:
+        """The posterior of items that stand for the pool."""
+        some = self.parts.take(reference)
+        return one_posterior(some.mean, some.variance, self.noise)
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Plain arrays of what rows, labels and hyperparameters do not tell: how sharp probabilities are."""

@@ -24,6 +24,7 @@ from core.linalg import (
 )
 from core.models.base import ModelName, MomentAnswers
 from core.models.gaussian import GAP_ITEMS, GaussianPool
+from core.models.look_ahead import one_posterior
 from core.models.parameters import Parameters
 from core.models.softmax_state import SoftmaxState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior
@@ -333,7 +334,10 @@ class SoftmaxPool(Drafted):
         """What query strategies look at, for some items; `reference` stands for the whole pool."""
         labelled = np.array(self.labelled_items, dtype=np.int64)
         moments = self.mean[items], self.variance[items]
-        return SoftmaxState(*moments, self.noise, items, self.covariance, self.kernel, reference, labelled)
+        around = one_posterior(self.mean[reference], self.variance[reference], self.noise)
+        return SoftmaxState(
+            *moments, self.noise, items, self.covariance, self.kernel, reference, labelled, around=around
+        )
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:
         """Plain arrays of what rows, labels and hyperparameters do not tell; `warm` with what a fit may start from."""

@@ -1,13 +1,14 @@
 """What a strategy may look at under the softmax likelihood."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri, softmax, xlogy
 
 from core._types import Floats
 from core.models.state import PoolState
-from core.probabilities import moderated_softmax
+from core.probabilities import Likelihood, moderated_softmax
 
 DRAWS = 32  # of the functions, and as many mirrored
 BLOCK = 1_000_000  # numbers at a time
@@ -19,6 +20,8 @@ class SoftmaxState(PoolState):
 
     (See core.softmax.laplace.) Every strategy scores it as it does label regression.
     """
+
+    likelihood: ClassVar[Likelihood] = "softmax"
 
     @property
     def probabilities(self) -> Floats:

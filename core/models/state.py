@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr, xlogy
 
 from core._jit import scores
+from core._jit.ahead import Items
 from core._parallel import over_slices
 from core._types import Floats, Indices, no_rows
-from core.probabilities import log_odds, probit
+from core.models.look_ahead import LookAhead, class_probabilities, one_posterior
+from core.probabilities import Likelihood, error_probabilities, log_odds, probit
 
 Columns = Callable[[Indices, Indices], Floats]
 """Rows and columns of a symmetric matrix over the pool that is never stored: (rows, columns) -> rows x columns."""
@@ -31,6 +34,11 @@ class PoolState:
     reference: Indices
     labelled: Indices  # pool items that have a label
     wanted: Indices = field(default_factory=no_rows, kw_only=True)  # class numbers of those that are to be found
+    around: Items | None = field(default=None, kw_only=True)  # the posterior of the reference
+    costs: Floats | None = field(default=None, kw_only=True)  # M x M, of a true class and a decision; None is log loss
+    looked: LookAhead | None = field(default=None, kw_only=True)  # what was computed before
+
+    likelihood: ClassVar[Likelihood] = "gaussian"
 
     def __len__(self) -> int:
         return len(self.variance)
@@ -90,10 +98,57 @@ class PoolState:
         """How much each item of the reference is like a labelled one, R; None without labels."""
         return self.kernel(self.reference, self.labelled).max(axis=1) if len(self.labelled) else None
 
+    @property
+    def doubts(self) -> Floats:
+        """The probability that the predicted class of each item of the reference is wrong, R."""
+        return error_probabilities(class_probabilities(self._around, self.likelihood))
+
+    @property
+    def ahead(self) -> LookAhead:
+        """What an answer about each item would change at the reference."""
+        if self.looked is not None:
+            return self.looked
+        return LookAhead.of(
+            self.rows,
+            self.reference,
+            self.items,
+            self._around,
+            self.likelihood,
+            self.noise,
+            self.covariances,
+            self.costs,
+        )
+
+    @property
+    def items(self) -> Items:
+        """The posterior of the items, or those of the trees of a forest."""
+        return one_posterior(self.mean, self.variance, self.noise)
+
+    def covariances(self, rows: Indices, columns: Indices) -> Floats:
+        """Posterior covariance of pool items by each of them, T x rows x columns."""
+        return self.covariance(rows, columns)[None]
+
+    @property
+    def _around(self) -> Items:
+        if self.around is None:
+            raise ValueError("this state has no posterior of the reference, which a look ahead needs")
+        return self.around
+
     def take(self, places: Indices) -> "PoolState":
         """The items at these places alone."""
-        return replace(self, mean=self.mean[places], variance=self.variance[places], rows=self.rows[places])
+        return replace(
+            self,
+            mean=self.mean[places],
+            variance=self.variance[places],
+            rows=self.rows[places],
+            looked=None if self.looked is None else self.looked.take(places),
+        )
+
+    def looking(self) -> "PoolState":
+        """The same, which computes what is ahead once."""
+        return replace(self, looked=self.ahead)
 
     def asked(self, rows: Indices, variance: Floats) -> "PoolState":
         """The same items once some are asked about: less uncertain, and these count as labelled."""
-        return replace(self, variance=variance, labelled=np.append(self.labelled, rows))
+        looked = None if self.looked is None else self.looked.asked(rows)
+        return replace(self, variance=variance, labelled=np.append(self.labelled, rows), looked=looked)

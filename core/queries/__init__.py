@@ -3,7 +3,9 @@
 from core.models.state import PoolState
 from core.queries.parts import FirstLook, Near
 from core.queries.picking import Ask, Candidates, Pick, choose, pick
-from core.queries.strategies import STRATEGIES
+from core.queries.plugins import every_strategy
+from core.queries.start import predict_each_other
+from core.queries.strategies import STRATEGIES, Strategy
 
 __all__ = [
     "STRATEGIES",
@@ -13,6 +15,9 @@ __all__ = [
     "Near",
     "Pick",
     "PoolState",
+    "Strategy",
     "choose",
+    "every_strategy",
     "pick",
+    "predict_each_other",
 ]

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from core._types import Floats, Indices
 from core.checks import check_numbers
 from core.models.base import PartsModel, PoolModel
+from core.models.look_ahead import class_probabilities
 from core.models.state import PoolState
+from core.probabilities import error_probabilities
 from core.queries.parts import FirstLook, Near
 from core.queries.picking import Ask, Candidates, Pick, choose, pick
-from core.queries.strategies import STRATEGIES, Strategy
+from core.queries.strategies import Strategy
 
 REFERENCE_ROWS = 256  # size of the sample that stands for the pool (emoc, density, herding)
 
@@ -28,8 +30,9 @@ def ask(
     pending: Indices | None = None,
     among: Indices | None = None,
     wanted: tuple[int, ...] = (),
+    costs: Floats | None = None,
 ) -> list[Pick]:
-    """Choose `count` items, as `OnlineLearner.query` documents; `wanted` are numbers of classes.
+    """Choose `count` items, as `OnlineLearner.query` documents; `wanted` are numbers of classes, and `costs` are M x M.
 
     Until two classes have labels, or a wanted one where that is what counts, all but random are replaced by herding.
     """
@@ -43,13 +46,13 @@ def ask(
     free[waiting] = False
     if not free.any():
         return []
-    known_one = STRATEGIES[strategy].wanted and np.isin(model.numbers, wanted).any()
+    known_one = asked.rule.wanted and np.isin(model.numbers, wanted).any()
     if len(np.unique(model.numbers)) < 2 and strategy != "random" and not known_one:
         asked = replace(asked, strategy="herding")
     if model.over_parts is not None:
-        return _ask_parts(model.over_parts, asked, free, waiting)
+        return _ask_parts(model.over_parts, asked, free, waiting, costs)
     state = model.state(np.flatnonzero(free), reference_of(len(model)))
-    state = replace(state, wanted=np.array(wanted, dtype=np.int64))
+    state = replace(state, wanted=np.array(wanted, dtype=np.int64), costs=costs)
     return pick(state, asked.strategy, count, seed=seed, explore=explore, pending=waiting)
 
 
@@ -58,12 +61,14 @@ def reference_of(n: int) -> Indices:
     return np.unique(np.linspace(0, n - 1, REFERENCE_ROWS).astype(np.int64))
 
 
-def _ask_parts(model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: Indices) -> list[Pick]:
+def _ask_parts(
+    model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: Indices, costs: Floats | None
+) -> list[Pick]:
     """Each part proposes candidates; the picks are chosen among all of them."""
-    strategy = STRATEGIES[ask.strategy]
+    strategy = ask.rule
     known = np.concatenate([np.array(model.labelled_items, dtype=np.int64), waiting])  # labelled, or asked about
     reference = reference_of(len(model)) if strategy.reference else waiting[:0]
-    near = _near(model, strategy, reference, known)
+    near = _near(model, strategy.first, reference, known)
     found = Candidates.joined(model.parts.collect(FirstLook(ask, model.noise, near), along=free), ask)
     needed = known if strategy.covered else waiting
     subset = _Subset(model, np.unique(np.concatenate([found.rows, reference, needed])))
@@ -77,6 +82,8 @@ def _ask_parts(model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: In
         reference,
         known,
         wanted=np.array(ask.wanted, dtype=np.int64),
+        costs=costs,
+        around=model.around(reference) if strategy.reference else None,
     )
     return choose(state, found.scores, ask, waiting)
 
@@ -89,9 +96,10 @@ def _near(model: PartsModel, strategy: Strategy, reference: Indices, known: Indi
     covered = None
     if strategy.covered and len(known):
         covered = model.kernel_with(model.rows(known))(rows).max(axis=1)
+    doubts = error_probabilities(class_probabilities(model.around(reference), "gaussian")) if strategy.doubts else None
     if strategy.reference == "covariance":
-        return Near(covariance=model.covariance_with(rows).for_items(), covered=covered)
-    return Near(kernel=model.kernel_with(rows).for_items(), covered=covered)
+        return Near(covariance=model.covariance_with(rows).for_items(), covered=covered, doubts=doubts)
+    return Near(kernel=model.kernel_with(rows).for_items(), covered=covered, doubts=doubts)
 
 
 @dataclass(eq=False)

@@ -24,6 +24,7 @@ class Near:
     covariance: Predictor | None = None  # x -> posterior covariance with each item of the reference
     kernel: Predictor | None = None  # x -> prior covariance with each of them
     covered: Floats | None = None  # how much each is like a labelled item
+    doubts: Floats | None = None  # how uncertain each is
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,12 @@ class PartState(PoolState):
     def covered(self) -> Floats | None:
         """How much each item of the reference is like a labelled one, R."""
         return self.near.covered
+
+    @property
+    def doubts(self) -> Floats:
+        """The probability that the predicted class of each item of the reference is wrong, R."""
+        assert self.near.doubts is not None
+        return self.near.doubts
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from core._types import Floats, Indices
 from core.checks import check_share, check_whole
 from core.models.state import PoolState
 from core.queries.draws import EXPLORED, TIES, drawn
-from core.queries.strategies import STRATEGIES, Strategy
+from core.queries.plugins import every_strategy
+from core.queries.strategies import Strategy
 
 CANDIDATES = 256  # looked at again for each pick of a batch
+SHORTLIST = 128  # the same for a look ahead, which takes longer
+AHEAD = 1024  # looks ahead for a batch
 PER_PICK = 8
 GROUP = 32  # items, of which the lowest score is found first
 ANSWERED = 0.5  # an item whose variance the picks before it cut to this share would ask the same thing
@@ -42,17 +46,24 @@ class Ask:
     wanted: tuple[int, ...] = ()  # class numbers of what is to be found
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
+        if self.strategy not in every_strategy():
+            raise ValueError(f"strategy must be one of {', '.join(every_strategy())}; got {self.strategy!r}")
         check_whole("count", self.count)
         check_whole("seed", self.seed)
         check_share("explore", self.explore)
-        if STRATEGIES[self.strategy].wanted and not self.wanted:
+        if self.rule.wanted and not self.wanted:
             raise ValueError(f"strategy {self.strategy!r} needs to know which class is wanted")
+
+    @property
+    def rule(self) -> Strategy:
+        """The strategy by its name."""
+        return every_strategy()[self.strategy]
 
     @property
     def n_candidates(self) -> int:
         """To be found by the first look."""
+        if self.rule.shortlist is not None:
+            return SHORTLIST + self.count
         return max(CANDIDATES, PER_PICK * self.count)
 
 
@@ -78,7 +89,7 @@ class Candidates:
 
 def first_look(state: PoolState, ask: Ask, free: Indices | None = None) -> Candidates:
     """The candidates among the items of this state, or among those at the free places."""
-    scores, rows = STRATEGIES[ask.strategy](state, ask.seed), state.rows
+    scores, rows = ask.rule.first(state, ask.seed), state.rows
     if free is not None:
         scores, rows = scores[free], rows[free]
     found = _candidate_places(rows, scores, ask)
@@ -112,9 +123,9 @@ def pick(
 
 def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list[Pick]:
     """Questions among candidates, whose state this is, with their first scores; what is waiting counts as labelled."""
-    rng, score = np.random.default_rng(ask.seed), STRATEGIES[ask.strategy]
+    rng, score = np.random.default_rng(ask.seed), ask.rule
     best = _lowest(state.rows, scores, ask)
-    batch = _Batch(state.take(best), drawn(ask.seed, TIES, state.rows[best]))
+    batch = _Batch(state.take(best), score, drawn(ask.seed, TIES, state.rows[best]), max(1, AHEAD // ask.count))
     take = batch.close if score.alone else batch.condition
     take(waiting)
     explored = _explored(state.rows, ask) if ask.explore > 0.0 else best
@@ -126,7 +137,7 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
             place = int(next(place for place in explored if free[place]))
             value = float(scores[place])
         else:
-            among, value = batch.best(score, ask.seed)
+            among, value = batch.best(ask.seed)
             place = int(best[among])
         free[place] = False
         row = int(state.rows[place])
@@ -174,8 +185,11 @@ def _explored(rows: Indices, ask: Ask) -> Indices:
 class _Batch:
     """Candidates, conditioned on what is asked: a Cholesky factor that grows by a block of rows."""
 
-    def __init__(self, state: PoolState, ties: Floats) -> None:
-        self._state = state
+    def __init__(self, state: PoolState, score: Strategy, ties: Floats, again: int) -> None:
+        self._state = state if score.shortlist is None else state.looking()
+        self._score = score
+        self._values: Floats | None = None  # the last ones
+        self._again = again  # how many are scored again for a pick, where that takes long
         self._before = state.variance
         self._ties = ties
         self._free = np.ones(len(state), dtype=bool)
@@ -203,13 +217,23 @@ class _Batch:
         """Do not ask about items again, which tell nothing of the others."""
         self._free &= ~np.isin(self._state.rows, rows)
 
-    def best(self, score: Strategy, seed: int) -> tuple[int, float]:
+    def best(self, seed: int) -> tuple[int, float]:
         """Place and score of the best candidate that is still a question; there are more than are asked for."""
         open_ = self._free & (self._state.variance > ANSWERED * self._before)
         open_ = open_ if open_.any() else self._free
-        values = score(self._state, seed)
-        order = np.lexsort((self._ties, values, ~open_))
+        values, among = self._scores(open_, seed)
+        order = among[np.lexsort((self._ties[among], values[among], ~open_[among]))]
         return int(order[0]), float(values[order[0]])
+
+    def _scores(self, open_: NDArray[np.bool_], seed: int) -> tuple[Floats, Indices]:
+        """Scores of the candidates, and those that are up to date: the ones that were best before, if that is dear."""
+        among = np.arange(len(self._state))
+        if self._values is None or self._score.shortlist is None:
+            self._values = self._score(self._state, seed)
+        else:
+            among = np.lexsort((self._ties, self._values, ~open_))[: self._again]
+            self._values[among] = self._score(self._state.take(among), seed)
+        return self._values, among
 
 
 def _factor(covariance: Floats, noise: float) -> Floats:

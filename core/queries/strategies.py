@@ -15,16 +15,26 @@ from core._types import Floats
 from core.models.state import PoolState
 from core.queries.draws import RANDOM, drawn
 
+Score = Callable[[PoolState, int], Floats]
+
 
 @dataclass(frozen=True)
 class Strategy:
     """A score, and what it needs; the reference is a sample that stands for the whole pool."""
 
-    score: Callable[[PoolState, int], Floats]  # of a state and a seed
-    reference: Literal["covariance", "kernel"] | None = None  # state.to_reference, or state.likeness
+    score: Score  # of a state and a seed
+    reference: Literal["covariance", "kernel", "ahead"] | None = None  # state.to_reference, .likeness, or .ahead
     covered: bool = False  # state.covered: what is labelled or asked about, seen from the reference
     wanted: bool = False  # state.wanted: there is a class to be found
     alone: bool = False  # items do not stand for each other: a batch has the best ones, be they alike or not
+    doubts: bool = False  # state.doubts: how uncertain the reference is
+    shortlist: Score | None = None  # a cheaper score, whose best items are looked at in earnest
+    then: str | None = None  # the strategy that takes over once labels predict each other
+
+    @property
+    def first(self) -> "Strategy":
+        """What all items of the pool are scored by."""
+        return self if self.shortlist is None else Strategy(self.shortlist)
 
     def __call__(self, state: PoolState, seed: int) -> Floats:
         """Scores of the items of a state."""
@@ -80,14 +90,34 @@ def density(state: PoolState, seed: int) -> Floats:
 
 def herding(state: PoolState, _: int) -> Floats:
     """Cold start: the item that most of the pool, not yet like a labelled one, is like (max-herding)."""
+    return np.asarray(-_gain(state).sum(axis=1))
+
+
+def _gain(state: PoolState) -> Floats:
+    """By how much more each item of the reference is like an item than like a labelled one, m x R."""
     likeness, covered = state.likeness, state.covered
-    gain = likeness if covered is None else np.maximum(likeness - covered, 0.0)
-    return np.asarray(-gain.sum(axis=1))
+    return likeness if covered is None else np.maximum(likeness - covered, 0.0)
 
 
 def likely(state: PoolState, _: int) -> Floats:
     """Most probably of the wanted class, to find all of it."""
     return -state.odds
+
+
+def uncertainty_herding(state: PoolState, _: int) -> Floats:
+    """Cold start: herding with a weight, for what is uncertain (Bae2024)."""
+    doubts = state.doubts
+    return np.asarray(-_gain(state) @ (doubts if doubts.any() else np.ones_like(doubts)))
+
+
+def eer(state: PoolState, _: int) -> Floats:
+    """Least expected loss of the pool once there is an answer (expected error reduction, Roy and McCallum 2001)."""
+    return state.ahead.expected_loss()
+
+
+def epig(state: PoolState, _: int) -> Floats:
+    """Most to be learnt about the answers of other items (Smith2023)."""
+    return -state.ahead.information()
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -101,5 +131,8 @@ STRATEGIES: dict[str, Strategy] = {
     "emoc": Strategy(emoc, reference="covariance"),
     "density": Strategy(density, reference="kernel"),
     "herding": Strategy(herding, reference="kernel", covered=True),
+    "uherding": Strategy(uncertainty_herding, reference="kernel", covered=True, doubts=True, then="unc"),
+    "eer": Strategy(eer, reference="ahead", shortlist=unc),
+    "epig": Strategy(epig, reference="ahead", shortlist=unc),
     "likely": Strategy(likely, wanted=True, alone=True),
 }

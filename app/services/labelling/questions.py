@@ -18,7 +18,7 @@ from app.services.runtime.ids import new_id
 from app.services.runtime.writer import Task
 from core import OnlineLearner
 from core._types import Floats
-from core.queries import Pick
+from core.queries import STRATEGIES, Pick
 
 log = logging.getLogger(__name__)
 
@@ -257,21 +257,28 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
     pending = np.array([item for item in project.leases.items() if item < len(learner)], dtype=np.int64)
     settings, searches = project.settings, project.wanted is not None
     explore = 0.0 if searches else settings.explore
+    strategy = ask.strategy or ("likely" if searches else settings.strategy)
     try:
-        return learner.query(
+        picks = learner.query(
             count,
-            ask.strategy or ("likely" if searches else settings.strategy),
+            strategy,
             seed=_seed(project, ask),
             explore=explore if ask.explore is None else ask.explore,
             pending=pending,
             among=np.flatnonzero(known),
             wanted=project.wanted,
+            loss=settings.loss_among(learner.classes),
         )
-    except Exception:
+    except Exception as error:
         log.exception("no question could be found by the model of project %s", project.id)
         project.fallbacks += 1
-        project.broken = "the model could not choose a question; items are drawn at random"
+        if strategy in STRATEGIES:
+            project.broken = "the model could not choose a question; items are drawn at random"
+        else:  # it says nothing of the model
+            project.unchosen = f"strategy {strategy} failed ({type(error).__name__}); items are drawn at random"
         return []
+    project.unchosen = None
+    return picks
 
 
 def _seed(project: Project, ask: Ask) -> int:

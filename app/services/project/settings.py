@@ -1,7 +1,7 @@
 """What an owner of a project can set."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -10,10 +10,14 @@ from app.encoders.contract import kernel_channels
 from app.services.plain import check_plain
 from app.services.project.strategies import STRATEGY_NAMES, Strategy
 from core import Settings
+from core.queries.losses import LossRule
+
+T = TypeVar("T")
 
 EncoderRule = Literal["none", "auto", "text", "image", "table", "vectors", "sets"]
 Positive = Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)]
 ClassWeight = Annotated[float, Field(ge=1e-3, le=1e3, allow_inf_nan=False)]
+Cost = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 NAMED = 20  # classes that an error lists, at most
 
 
@@ -192,6 +196,26 @@ class ProjectSettings(ModelSettings):
         description="how the next item is chosen",
         json_schema_extra=_names(STRATEGY_NAMES),
     )
+    loss: Literal["log", "class", "parent", "tree"] = Field(
+        "log",
+        title="What a mistake costs",
+        description="what strategy eer expects to lower: the log loss of probabilities, the share of wrong classes, of "
+        "wrong parents, or how far off they are in the tree",
+        json_schema_extra=_names(
+            {
+                "log": "Doubt counts, too",
+                "class": "Each mistake the same",
+                "parent": "Mistakes across parents",
+                "tree": "The further off in the tree, the more",
+            }
+        ),
+    )
+    costs: dict[str, dict[str, Cost]] = Field(
+        {},
+        title="Costs of mistakes",
+        description="for strategy eer in place of the loss: what it costs to take a class for another, like "
+        '{"fraud": {"fine": 10}}; 1 for those that are not named',
+    )
     explore: Annotated[float, Field(ge=0, le=1)] = Field(
         0.05,
         title="Random share",
@@ -255,7 +279,7 @@ class ProjectSettings(ModelSettings):
     @classmethod
     def stored(cls, settings: Mapping[str, Any]) -> "ProjectSettings":
         """As a database has them: projects from before there was a choice of the likelihood keep theirs."""
-        return cls.model_validate({"likelihood": "gaussian", **settings})
+        return cls.model_validate({"likelihood": "gaussian", **settings}, context={"stored": True})
 
     def check_classes(self, names: Collection[str]) -> None:
         """Raise a ValueError for a weight of a class that is not among these.
@@ -264,18 +288,29 @@ class ProjectSettings(ModelSettings):
         Traceback (most recent call last):
         ValueError: class_weights names 'cat', which is no class of the project; its classes are 'dog'
         """
-        unknown = next((name for name in self.class_weights if name not in names), None)
-        if unknown is not None:
-            known = ", ".join(map(repr, list(names)[:NAMED])) or "none yet"
-            raise ValueError(
-                f"class_weights names {unknown[:200]!r}, which is no class of the project; its classes are {known}"
-            )
+        costly = [name for true, decided in self.costs.items() for name in (true, *decided)]
+        for setting, named in (("class_weights", list(self.class_weights)), ("costs", costly)):
+            unknown = next((name for name in named if name not in names), None)
+            if unknown is not None:
+                known = ", ".join(map(repr, list(names)[:NAMED])) or "none yet"
+                raise ValueError(
+                    f"{setting} names {unknown[:200]!r}, which is no class of the project; its classes are {known}"
+                )
 
     def with_class(self, old: str, new: str | None) -> "ProjectSettings":
         """The same where a class has another name, or is gone."""
-        weights = {new if name == old else name: weight for name, weight in self.class_weights.items()}
-        known = {name: weight for name, weight in weights.items() if name is not None}
-        return self.model_copy(update={"class_weights": known, "wanted": new if self.wanted == old else self.wanted})
+        costs = _renamed({true: _renamed(decided, old, new) for true, decided in self.costs.items()}, old, new)
+        changed = {"class_weights": _renamed(self.class_weights, old, new), "costs": costs}
+        return self.model_copy(update={**changed, "wanted": new if self.wanted == old else self.wanted})
+
+    def loss_among(self, classes: Collection[str]) -> LossRule:
+        """What strategy eer lowers: the table of costs between these classes if there is one."""
+        table = {
+            true: {name: cost for name, cost in decided.items() if name in classes}
+            for true, decided in self.costs.items()
+            if true in classes
+        }
+        return table if any(table.values()) else self.loss
 
     def model_parts(
         self, kind: str | None = None, channels: Sequence[int] = (), suited: Mapping[str, Any] | None = None
@@ -302,6 +337,12 @@ class ProjectSettings(ModelSettings):
             kernel = [one | (squared if one.get("kernel", "hik") == "hik" else {}) for one in model["kernel"]]
             model |= {"kernel": kernel} | SEARCH | {"noise": SEARCH["noise"] * len(kernel)} | own
         return model | ({"channels": list(channels)} if channels and isinstance(model["kernel"], str) else {})
+
+
+def _renamed(table: Mapping[str, T], old: str, new: str | None) -> dict[str, T]:
+    """A table by class where one has another name, or is gone."""
+    found = {new if name == old else name: value for name, value in table.items()}
+    return {name: value for name, value in found.items() if name is not None}
 
 
 def learner_settings(model: dict[str, Any]) -> Settings:

@@ -100,6 +100,7 @@ class Project:
         self.models = models or PretrainedModels()
         self.learner: OnlineLearner | None = None
         self.broken: str | None = None  # why there is no model, or none to rely on
+        self.unchosen: str | None = None  # why the strategy of another package chose nothing when it was asked last
         self.fallbacks = 0  # times the model failed
         self.made_with: dict[str, Any] = {}  # the model settings that the learner has
         self.training_id = 0  # the training that the learner comes from
@@ -255,7 +256,7 @@ class Project:
             return "there is no model of the items yet"
         if self.broken is None and self.learner is not None and self._residual > GOOD_RESIDUAL:
             return f"the model is exact to {self._residual:.0e} only: raise the noise or scale the features"
-        return self.broken
+        return self.broken or self.unchosen
 
     @property
     def is_outdated(self) -> bool:

@@ -12,6 +12,9 @@ const CHOSEN_BY = {
   emoc: "its label would change the most predictions",
   density: "the model is uncertain of it, and many items are like it",
   herding: "it is typical of many others",
+  uherding: "it is typical of many others that the model is uncertain of",
+  eer: "its label would leave the fewest mistakes to expect",
+  epig: "its label would tell most about the others",
   likely: "it is the most likely of all to be one that you are looking for",
 };
 const OTHER_REASONS = {
@@ -24,7 +27,7 @@ const OTHER_REASONS = {
 
 /** Why somebody is asked about this item: a sentence, and the figures behind it. */
 export function whyAsked({ strategy, explored, score, version, degraded }) {
-  if (degraded) return ["Drawn at random, because there is no model yet", ""];
+  if (degraded) return ["Drawn at random, because the model could not choose", ""];
   const model = `model version ${count(version)}`;
   if (explored) return ["Drawn at random, for a fair estimate of the accuracy", model];
   if (strategy in OTHER_REASONS) return [OTHER_REASONS[strategy], model];

@@ -150,6 +150,31 @@ class PoolModelContract:
         assert np.array_equal(state.labelled, model.labelled_items)
         assert state.probabilities.shape == (len(FREE), N_CLASSES)
 
+    def check_ahead(self, mean, variance, before, after):
+        """Mean and variance that are expected of a reference, and those there were before and after a label."""
+        assert np.allclose(mean, after[0], atol=1e-8)
+        assert np.allclose(variance, after[1], atol=1e-8)
+
+    def test_what_is_ahead_is_what_learning_gives(self):
+        """For each answer about an item: the posterior of a reference, part of which has labels."""
+        model, reference = self.trained(), np.arange(0, N_ITEMS, 3)
+        ahead = model.state(FREE, reference).ahead
+        for place in (0, 11, 29):
+            for answer in range(N_CLASSES):
+                after = model.draft()
+                after.learn(FREE[[place]], np.array([answer]), np.ones(1))
+                self.check_ahead(
+                    *ahead.moments(place, answer),
+                    (model.mean[reference], model.variance[reference]),
+                    (after.mean[reference], after.variance[reference]),
+                )
+
+    def test_answers_ahead_are_as_likely_as_probabilities_say(self):
+        model = self.trained()
+        state = model.state(FREE, np.arange(0, N_ITEMS, 3))
+        answers, chances = state.ahead.answers
+        assert np.allclose(np.take_along_axis(state.probabilities, answers, axis=1), chances, atol=1e-9)
+
     @pytest.mark.parametrize("warm", [False, True])
     def test_a_dumped_model_comes_back(self, warm):
         in_use = self.begin()

@@ -52,10 +52,20 @@ class TestBalanced(PoolModelContract):
         model.learn(last, LABELS[last], np.array([8.0]))
         assert model.variance[last] > self.trained().variance[last]
 
+    def check_ahead(self, mean, variance, before, after):
+        """A label changes the noise of all others, which a look ahead leaves as it is."""
+        assert (variance <= before[1]).all()
+
 
 class TestSoftmax(PoolModelContract):
     settings = Settings(likelihood="softmax", noise=0.3, levels=None)
     tolerance = 1e-5  # of a fit that starts from the last
+
+    def check_ahead(self, mean, variance, before, after):
+        """Means are those by a Gaussian approximation of what was known, variances exact."""
+        moved, expected = mean - before[0], after[0] - before[0]
+        assert np.corrcoef(moved.ravel(), expected.ravel())[0, 1] > 0.85
+        assert np.allclose(variance, after[1], atol=1e-8)
 
     def centre(self, means):
         return centred(means)

@@ -19,6 +19,12 @@ def pool(n_labels):
     return learner
 
 
+@pytest.fixture(autouse=True)
+def first_labels(monkeypatch):
+    """No strategy hands over to another."""
+    monkeypatch.setattr("core.learner.learner.predict_each_other", lambda *_: False)
+
+
 def picked_from_all(learner, strategy, count, pending):
     labelled = learner._model
     free = np.setdiff1d(np.arange(len(labelled)), [*labelled.labelled_items, *pending])
@@ -103,7 +109,7 @@ def test_many_pending_items_condition_as_one_by_one(noise):
     learner = pool(20)
     learner._model.reset(learner._model.operator.kernel, noise)
     state = learner._model.state(np.arange(20, 60), reference_of(60))
-    at_once, one_by_one = (picking._Batch(state, np.zeros(40)) for _ in range(2))
+    at_once, one_by_one = (picking._Batch(state, STRATEGIES["unc"], np.zeros(40), 1) for _ in range(2))
     at_once.condition(np.arange(25, 45))
     for row in range(25, 45):
         one_by_one.condition(np.array([row]))
