@@ -127,11 +127,12 @@ def probabilities(items: Items, link: int, out: Floats, first: int, last: int) -
             class_probabilities(link, items.pure[t, i], items.variance[t, i], items.noise[t, i], p)
 
 
-@kernel((ITEMS, ITEMS, CUBE, CUBE, INDEX, STEPS, PLACES, BLOCK, BLOCK, BLOCK, INDEX, INDEX))
+@kernel((ITEMS, ITEMS, CUBE, CUBE, CUBE, INDEX, STEPS, PLACES, BLOCK, BLOCK, BLOCK, INDEX, INDEX))
 def expected_losses(
     x: Items,
     r: Items,
     covariance: Floats,
+    reach: Floats,
     now: Floats,
     link: int,
     steps: Floats,
@@ -146,12 +147,13 @@ def expected_losses(
 
     out[i, 0] is what is expected over the A answers (q x A) with their chances, out[i, 1] the loss of the class
     probabilities averaged over them: the difference of entropies is what an answer tells of the reference. covariance
-    is T x q x R, now = class probabilities of the reference (T x R x M); an answer moves means by covariance * steps
-    (T x q x A x M).
+    is T x q x R, now = class probabilities of the reference (T x R x M); an answer moves means by reach (T x q x R)
+    times steps (T x q x A x M).
     """
     trees, n_items, n_classes = x.mean.shape
     n_reference, n_answers = r.mean.shape[1], answers.shape[1]
     check_pairs(x, r, covariance)
+    check_pairs(x, r, reach)
     check_slice(first, last, min(n_items, out.shape[0], answers.shape[0], chances.shape[0]))
     check_slice(0, 2, out.shape[1])
     check_slice(0, trees, min(now.shape[0], steps.shape[0]))
@@ -173,7 +175,7 @@ def expected_losses(
                         continue
                     c = covariance[t, i, j]
                     for m in range(n_classes):
-                        p[m] = r.mean[t, j, m] + c * steps[t, i, a, m]
+                        p[m] = r.mean[t, j, m] + reach[t, i, j] * steps[t, i, a, m]
                     variance = r.variance[t, j] - c * c / (x.variance[t, i] + x.noise[t, i])
                     class_probabilities(link, -1, max(variance, 0.0), r.noise[t, j], p)
                     for m in range(n_classes):

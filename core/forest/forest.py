@@ -263,7 +263,7 @@ class Forest(Drafted, Generic[R]):
         `nodes` are the leaves of x in each tree, and `means` are what each tree says; trees x places x M.
         """
 
-        total = self.covariances(x, nodes, a, b).mean(axis=0)
+        total = np.asarray(self.covariances(x, nodes, a, b).mean(axis=0))
         return total if self.is_one_leaf else total + disagreement(means(a), means(b))
 
     def covariances(self, x: Rows, nodes: Sequence[Indices], a: Indices, b: Indices) -> Floats:

@@ -22,7 +22,7 @@ WORK = 30  # entries of plain work that the probability of a class costs
 JITTER = 1e-12  # relative
 
 Covariances = Callable[[Indices, Indices], Floats]
-"""Posterior covariances of items, T x rows x columns: one for each tree of a forest."""
+"""Posterior covariances of items, L x rows x columns: by T posteriors, and under softmax of the means (L = T + 1)."""
 
 
 def one_posterior(mean: Floats, variance: Floats, noise: float) -> Items:
@@ -42,8 +42,8 @@ class LookAhead:
     """What one answer about each of q items would change at the R items of a reference, by T posteriors.
 
     The posterior after an answer is that of a fit on all labels under label regression, also in a forest, whose trees
-    stay as they are; under softmax it is so with the Laplace approximation of what was known before. Items that were
-    `asked` count as answered with their means.
+    stay as they are; under softmax means are one label on top of the Laplace approximation of what was known before.
+    Items that were `asked` count as answered with their means.
     """
 
     rows: Indices  # q, numbers in the pool
@@ -53,11 +53,12 @@ class LookAhead:
     likelihood: Likelihood
     noise: float
     covariances: Covariances  # before anything was asked
-    covariance: Floats  # T x q x R
+    every: Floats  # L x q x R
+    latent: Floats  # q, variances by which the answers under softmax move means
     costs: Floats | None  # M x M, of a true class and the one that is decided for; None is the log loss
     known: Indices  # k, those that were asked
-    seen: Floats  # T x (q + R) x k, their covariances before anything was asked
-    own: Floats  # T x k x k, with noise
+    seen: Floats  # L x (q + R) x k, their covariances before anything was asked
+    own: Floats  # L x k x k, with noise
 
     @classmethod
     def of(
@@ -70,15 +71,27 @@ class LookAhead:
         noise: float,
         covariances: Covariances,
         costs: Floats | None = None,
+        latent: Floats | None = None,
     ) -> Self:
         """With nothing asked yet; the smaller of both sides is solved for."""
         if len(rows) < len(reference):
-            covariance = np.ascontiguousarray(covariances(reference, rows).swapaxes(1, 2))
+            every = np.ascontiguousarray(covariances(reference, rows).swapaxes(1, 2))
         else:
-            covariance = np.ascontiguousarray(covariances(rows, reference))
-        trees, both = len(covariance), len(rows) + len(reference)
-        nothing = no_rows(), np.empty((trees, both, 0)), np.empty((trees, 0, 0))
-        return cls(rows, reference, items, around, likelihood, noise, covariances, covariance, costs, *nothing)
+            every = np.ascontiguousarray(covariances(rows, reference))
+        several, both = len(every), len(rows) + len(reference)
+        latent = items.variance[0] if latent is None else latent
+        nothing = no_rows(), np.empty((several, both, 0)), np.empty((several, 0, 0))
+        return cls(rows, reference, items, around, likelihood, noise, covariances, every, latent, costs, *nothing)
+
+    @property
+    def covariance(self) -> Floats:
+        """With the reference, T x q x R."""
+        return self.every[: len(self.items.mean)]
+
+    @property
+    def reach(self) -> Floats:
+        """The covariances by which means move, T x q x R."""
+        return self.every[-len(self.items.mean) :]
 
     def take(self, places: Indices) -> Self:
         """The items at these places alone."""
@@ -87,26 +100,28 @@ class LookAhead:
             self,
             rows=self.rows[places],
             items=_some_of(self.items, places),
-            covariance=np.ascontiguousarray(self.covariance[:, places]),
+            every=np.ascontiguousarray(self.every[:, places]),
+            latent=self.latent[places],
             seen=self.seen[:, everywhere],
         )
 
     def asked(self, rows: Indices) -> Self:
         """Once these items count as answered with their means, too: means stay, all else is better known."""
-        q, k = len(self.rows), len(self.known)
+        q, k, trees = len(self.rows), len(self.known), len(self.items.mean)
         everywhere = np.concatenate([self.rows, self.reference, self.known, rows])
         new = self.covariances(everywhere, rows)
         seen, before, own = np.split(new, [q + len(self.reference), q + len(self.reference) + k], axis=1)
         own = own + np.eye(len(rows)) * (self.noise + JITTER * np.abs(own).max(initial=0.0))
         solved = np.linalg.solve(self.own, before)
         less = seen - self.seen @ solved
-        gains = np.linalg.solve(own - before.swapaxes(1, 2) @ solved, less.swapaxes(1, 2))  # T x r x (q + R)
+        gains = np.linalg.solve(own - before.swapaxes(1, 2) @ solved, less.swapaxes(1, 2))  # L x r x (q + R)
         drop = np.einsum("tsr,trs->ts", less, gains)
         return replace(
             self,
-            items=_less_uncertain(self.items, drop[:, :q]),
-            around=_less_uncertain(self.around, drop[:, q:]),
-            covariance=np.ascontiguousarray(self.covariance - less[:, :q] @ gains[:, :, q:]),
+            items=_less_uncertain(self.items, drop[:trees, :q]),
+            around=_less_uncertain(self.around, drop[:trees, q:]),
+            every=np.ascontiguousarray(self.every - less[:, :q] @ gains[:, :, q:]),
+            latent=np.maximum(self.latent - drop[-1, :q], 0.0),
             known=np.concatenate([self.known, rows]),
             seen=np.concatenate([self.seen, seen], axis=2),
             own=np.block([[self.own, before], [before.swapaxes(1, 2), own]]),
@@ -125,7 +140,7 @@ class LookAhead:
         n_classes = self.items.mean.shape[2]
         mean, variance = self.items.mean[:, :, None], self.items.variance[:, :, None, None]
         if self.likelihood == "softmax":
-            return _softmax_steps(np.eye(n_classes).take(answers, axis=0), mean, variance)
+            return _softmax_steps(np.eye(n_classes).take(answers, axis=0), mean, self.latent[None, :, None, None])
         targets = one_vs_all(answers.ravel(), n_classes).reshape(*answers.shape, n_classes)
         return np.asarray((targets - mean) / (variance + self.items.noise[:, :, None, None]))
 
@@ -133,13 +148,13 @@ class LookAhead:
         """The posteriors of the reference once the item at this place has this answer."""
         items, around = self.items, self.around
         step = self.steps(np.full((len(self.rows), 1), answer))[:, place, 0]
-        c = np.where(items.leaves[:, [place]] == around.leaves, self.covariance[:, place], 0.0)
+        together = items.leaves[:, [place]] == around.leaves
+        c, reach = (np.where(together, known[:, place], 0.0) for known in (self.covariance, self.reach))
         spread = items.variance[:, place] + items.noise[:, place]
-        here = (items.leaves[:, [place]] == around.leaves) & (around.pure != answer)
         return around._replace(
-            mean=around.mean + c[:, :, None] * step[:, None],
+            mean=around.mean + reach[:, :, None] * step[:, None],
             variance=np.maximum(around.variance - c**2 / spread[:, None], 0.0),
-            pure=np.where(here, -1, around.pure),
+            pure=np.where(together & (around.pure != answer), -1, around.pure),
         )
 
     def moments(self, place: int, answer: int) -> tuple[Floats, Floats]:
@@ -192,6 +207,7 @@ class LookAhead:
                 self.items,
                 self.around,
                 self.covariance,
+                self.reach,
                 now,
                 _link(self.likelihood),
                 steps,

@@ -332,12 +332,24 @@ class SoftmaxPool(Drafted):
 
     def state(self, items: Indices, reference: Indices) -> SoftmaxState:
         """What query strategies look at, for some items; `reference` stands for the whole pool."""
-        labelled = np.array(self.labelled_items, dtype=np.int64)
-        moments = self.mean[items], self.variance[items]
-        around = one_posterior(self.mean[reference], self.variance[reference], self.noise)
         return SoftmaxState(
-            *moments, self.noise, items, self.covariance, self.kernel, reference, labelled, around=around
+            self.mean[items],
+            self.variance[items],
+            self.noise,
+            items,
+            self.covariance,
+            self.kernel,
+            reference,
+            np.array(self.labelled_items, dtype=np.int64),
+            (self._latent_covariance, self._latent_variance),
+            around=one_posterior(self.mean[reference], self.variance[reference], self.noise),
         )
+
+    def _latent_covariance(self, rows: Indices, columns: Indices) -> Floats:
+        return self.model.posterior.laplace.covariance(self.rows(columns))(self.rows(rows))
+
+    def _latent_variance(self, items: Indices) -> Floats:
+        return self.model.posterior.laplace.variance(self.rows(items))
 
     def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:
         """Plain arrays of what rows, labels and hyperparameters do not tell; `warm` with what a fit may start from."""

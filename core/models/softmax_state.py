@@ -1,13 +1,14 @@
 """What a strategy may look at under the softmax likelihood."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri, softmax, xlogy
 
-from core._types import Floats
-from core.models.state import PoolState
+from core._types import Floats, Indices
+from core.models.state import Columns, PoolState
 from core.probabilities import Likelihood, moderated_softmax
 
 DRAWS = 32  # of the functions, and as many mirrored
@@ -22,6 +23,17 @@ class SoftmaxState(PoolState):
     """
 
     likelihood: ClassVar[Likelihood] = "softmax"
+    laplace: tuple[Columns, Callable[[Indices], Floats]] | None = None  # covariance and variance of items, as it is now
+
+    def covariances(self, rows: Indices, columns: Indices) -> Floats:
+        """Posterior covariance of pool items, and the Laplace posterior of today, by which means move."""
+        known = super().covariances(rows, columns)
+        return known if self.laplace is None else np.concatenate([known, self.laplace[0](rows, columns)[None]])
+
+    @property
+    def latent(self) -> Floats | None:
+        """Variances of the Laplace posterior of today, m."""
+        return None if self.laplace is None else self.laplace[1](self.rows)
 
     @property
     def probabilities(self) -> Floats:

@@ -117,7 +117,13 @@ class PoolState:
             self.noise,
             self.covariances,
             self.costs,
+            self.latent,
         )
+
+    @property
+    def latent(self) -> Floats | None:
+        """Variances by which the answer about each item moves means, if they are not those of the items; m."""
+        return None
 
     @property
     def items(self) -> Items:

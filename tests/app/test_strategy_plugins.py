@@ -14,7 +14,8 @@ import pytest
 from core import GPHIKForestClassifier, OnlineLearner, Settings
 from core.queries import pick, plugins
 from core.queries.plugins import checked_scores, loaded
-from tests.app.live import ADMIN, Process
+from tests.app.live import Process
+from tests.app.site import Site
 
 LIBRARY = (Path(__file__).parents[2] / "core/README.md").read_text()
 SECTION = LIBRARY[LIBRARY.index("### A strategy of your own") :]
@@ -85,7 +86,7 @@ def test_it_chooses_for_a_learner_and_an_estimator():
     ("name", "message"),
     [
         ("raises", "no"),
-        ("nonsense", "must give 48 scores, one for each item"),
+        ("nonsense", r"must give \d+ scores, one for each item"),
         ("changes", "read-only"),
         ("gone", "could not be loaded: AttributeError"),
         ("three", "could not be loaded: it is 3"),
@@ -121,42 +122,33 @@ def test_a_module_that_is_not_there():
 @pytest.mark.alone
 def test_it_is_a_strategy_of_the_service(package, tmp_path):
     server = Process(None, tmp_path / "data", {"PYTHONPATH": str(package)}).start()
-    with httpx.Client(base_url=server.address, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=60.0) as http:
-        project = _project(http)
-
-        def ask(**body):
-            answer = http.post(f"{project}/query", json=body)
-            assert answer.status_code == 200, answer.text
-            (item,) = answer.json()["items"]
-            return item["strategy"], answer.json()["degraded"]
-
-        assert ask() == (ENTRY, False)
+    with httpx.Client(base_url=server.address, timeout=60.0) as http:
+        project = Site(http, None).project(["no", "yes"], strategy=ENTRY)
+        project.add(X)
+        project.label({f"k{i}": ["no", "yes"][Y[i]] for i in range(12)})
+        assert ask(project) == (ENTRY, False)
         for name in ("raises", "nonsense", "changes", "gone"):
-            assert ask(strategy=name) == ("random", True)
-            assert name in http.get(f"{project}/model").json()["degraded"]
-            assert ask(strategy="unc") == ("unc", False)
-        assert http.post(f"{project}/query", json={"strategy": "far"}).status_code == 422
+            assert ask(project, strategy=name) == ("random", True)
+            assert name in project.get("/model")["degraded"]
+            assert ask(project, strategy="unc") == ("unc", False)
+        project.post("/query", {"strategy": "far"}, 422)
         schema = http.get("/openapi.json").json()["components"]["schemas"]["ProjectSettings"]["properties"]["strategy"]
-        assert schema["x-names"][ENTRY] == ENTRY.replace("-", " ").capitalize()
+        assert schema["x-names"][ENTRY] == "Near and typical"
         assert ENTRY in schema["enum"]
     server.stop()
     without = Process(None, tmp_path / "data").start()
-    with httpx.Client(base_url=without.address, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=60.0) as http:
-        answer = http.post(f"{project}/query", json={}).json()
-        assert (answer["items"][0]["strategy"], answer["degraded"]) == ("random", True)
+    with httpx.Client(base_url=without.address, timeout=60.0) as http:
+        again = Site(http, None, path=project.path)
+        assert ask(again) == ("random", True)
+        again.patch("", {"settings": {"strategy": "unc"}})
+        assert ask(again) == ("unc", False)
     without.stop()
 
 
-def _project(http):
-    settings = {"kernel": "hik", "strategy": ENTRY, "explore": 0.0, "retrain": "off"}
-    made = http.post("/v1/projects", json={"name": "p", "classes": ["no", "yes"], "settings": settings})
-    assert made.status_code == 201, made.text
-    project = f"/v1/projects/{made.json()['id']}"
-    items = [{"key": f"k{i}", "features": row} for i, row in enumerate(X.tolist())]
-    assert http.post(f"{project}/items", json={"items": items}).is_success
-    labels = [{"key": f"k{i}", "label": ["no", "yes"][Y[i]]} for i in range(12)]
-    assert http.post(f"{project}/labels", json={"labels": labels}).is_success
-    return project
+def ask(project, **body):
+    answer = project.post("/query", body)
+    (item,) = answer["items"]
+    return item["strategy"], answer["degraded"]
 
 
 @pytest.mark.jit

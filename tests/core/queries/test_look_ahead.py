@@ -186,7 +186,7 @@ def test_softmax_is_one_label_on_top_of_the_laplace_approximation():
     steps = ahead.steps(answers)
     for i in range(2):
         for a in range(2):
-            mean, v = ahead.items.mean[0, i], ahead.items.variance[0, i]
+            mean, v = ahead.items.mean[0, i], ahead.latent[i]
             f = mean.copy()
             for _ in range(4000):
                 p = np.exp(f) / np.exp(f).sum()
