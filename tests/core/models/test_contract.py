@@ -30,14 +30,6 @@ class TestSum(PoolModelContract):
     settings = Settings(kernel=SUM, bias=0.2, noise=0.3)
 
 
-class TestSumSoftmax(PoolModelContract):
-    settings = Settings(kernel=SUM, bias=0.2, noise=0.3, likelihood="softmax")
-    tolerance = 1e-5
-
-    def centre(self, means):
-        return centred(means)
-
-
 class TestGaussianRBF(PoolModelContract):
     settings = Settings(kernel="rbf", gamma=2.0, noise=0.3)
 
@@ -70,6 +62,10 @@ class TestSoftmax(PoolModelContract):
 
     def centre(self, means):
         return centred(means)
+
+
+class TestSumSoftmax(TestSoftmax):
+    settings = Settings(kernel=SUM, bias=0.2, noise=0.3, likelihood="softmax")
 
 
 class TestNormalisedSoftmax(TestSoftmax):
