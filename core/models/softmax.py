@@ -237,7 +237,7 @@ class SoftmaxPool(Drafted):
 
         None if there is too little to learn from. A search starts from kernel and noise of the settings, too. Where the
         likelihood was left open only variances are found so, in seconds, under the kernel that label regression finds
-        best, and then the sharpness of probabilities by leave-one-out predictions; with tune="none" the sharpness alone.
+        best, and then the sharpness of probabilities by leave-one-out predictions; with tune="none" that alone.
         """
         certain = self.numbers[self.numbers < self.model.n_classes]
         if len(np.unique(certain)) < 2:
