@@ -613,9 +613,8 @@ class _Methods:
         key, lease = (item.key, item.lease) if isinstance(item, Question) else (item, None)
         return (yield from _Methods.answer(self, project, [Answer(key, label, action, note, lease)], **also))
 
-    def _export(self, project: str, form: str, history: bool, data: bool) -> Steps[httpx.Response]:
-        params = {"format": form, "history": history, "data": data}
-        return (yield from self._send("GET", "projects", project, "labels", params=params, stream=True))
+    def _stream(self, *path: str, **params: Any) -> Steps[httpx.Response]:
+        return (yield from self._send("GET", *path, params=params, stream=True))
 
     def _pages(self, *path: str, **filters: str) -> Steps[list[dict[str, Any]]]:
         found: list[dict[str, Any]] = []
@@ -681,16 +680,39 @@ class Client(_Methods):
         format: Literal["jsonl", "csv", "ris"] = "jsonl",  # noqa: A002
         history: bool = False,
         data: bool = False,
+        excel: bool = False,
     ) -> Iterator[bytes]:
-        """All labels, if wanted with the items' data, or with `history` everything that was said; pieces of a file."""
-        with closing(self._run(self._export(project, format, history, data))) as response, _reading():
-            yield from response.iter_bytes()
+        """All labels, if wanted with the items' data, or with `history` everything that was said; pieces of a file.
+
+        With `excel` csv begins with the mark by which Excel knows that it is UTF-8.
+        """
+        options = {"format": format, "history": history, "data": data, "excel": excel}
+        yield from self._pieces(self._stream("projects", project, "labels", **options))
 
     def labels(self, project: str, *, history: bool = False, data: bool = False) -> Iterator[dict[str, Any]]:
         """All labels, with the items' data if wanted, or with `history` everything that was said, one by one."""
         lines = _Lines()
         for piece in self.export(project, history=history, data=data):
             yield from lines.read(piece)
+
+    def export_predictions(
+        self,
+        project: str,
+        format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
+        excel: bool = False,
+    ) -> Iterator[bytes]:
+        """Every item with its class: what people said, else what the model predicts; pieces of a file."""
+        yield from self._pieces(self._stream("projects", project, "predictions", format=format, excel=excel))
+
+    def predictions(self, project: str) -> Iterator[dict[str, Any]]:
+        """Every item with its class: what people said, else what the model predicts; one by one."""
+        lines = _Lines()
+        for piece in self.export_predictions(project):
+            yield from lines.read(piece)
+
+    def _pieces(self, steps: Steps[httpx.Response]) -> Iterator[bytes]:
+        with closing(self._run(steps)) as response, _reading():
+            yield from response.iter_bytes()
 
     def _run(self, steps: Steps[T]) -> T:
         try:
@@ -734,22 +756,48 @@ class AsyncClient(_Methods):
         format: Literal["jsonl", "csv", "ris"] = "jsonl",  # noqa: A002
         history: bool = False,
         data: bool = False,
+        excel: bool = False,
     ) -> AsyncGenerator[bytes, None]:
-        """All labels, if wanted with the items' data, or with `history` everything that was said; pieces of a file."""
-        async with aclosing(await self._run(self._export(project, format, history, data))) as response:
-            with _reading():
-                async for piece in response.aiter_bytes():
-                    yield piece
+        """All labels, if wanted with the items' data, or with `history` everything that was said; pieces of a file.
+
+        With `excel` csv begins with the mark by which Excel knows that it is UTF-8.
+        """
+        options = {"format": format, "history": history, "data": data, "excel": excel}
+        async with aclosing(self._pieces(self._stream("projects", project, "labels", **options))) as pieces:
+            async for piece in pieces:
+                yield piece
 
     async def labels(
         self, project: str, *, history: bool = False, data: bool = False
     ) -> AsyncGenerator[dict[str, Any], None]:
         """All labels, with the items' data if wanted, or with `history` everything that was said, one by one."""
-        lines = _Lines()
         async with aclosing(self.export(project, history=history, data=data)) as pieces:
+            async for entry in _entries(pieces):
+                yield entry
+
+    async def export_predictions(
+        self,
+        project: str,
+        format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
+        excel: bool = False,
+    ) -> AsyncGenerator[bytes, None]:
+        """Every item with its class: what people said, else what the model predicts; pieces of a file."""
+        steps = self._stream("projects", project, "predictions", format=format, excel=excel)
+        async with aclosing(self._pieces(steps)) as pieces:
             async for piece in pieces:
-                for entry in lines.read(piece):
-                    yield entry
+                yield piece
+
+    async def predictions(self, project: str) -> AsyncGenerator[dict[str, Any], None]:
+        """Every item with its class: what people said, else what the model predicts; one by one."""
+        async with aclosing(self.export_predictions(project)) as pieces:
+            async for entry in _entries(pieces):
+                yield entry
+
+    async def _pieces(self, steps: Steps[httpx.Response]) -> AsyncGenerator[bytes, None]:
+        async with aclosing(await self._run(steps)) as response:
+            with _reading():
+                async for piece in response.aiter_bytes():
+                    yield piece
 
     async def _run(self, steps: Steps[T]) -> T:
         try:
@@ -782,6 +830,13 @@ class _Lines:
         """The lines that end in this piece."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         return [json.loads(line) for line in lines]
+
+
+async def _entries(pieces: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+    lines = _Lines()
+    async for piece in pieces:
+        for entry in lines.read(piece):
+            yield entry
 
 
 def _url(*path: str) -> str:

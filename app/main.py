@@ -14,6 +14,7 @@ from app.api import problems
 from app.api.examples import add_examples
 from app.api.middleware import Around
 from app.api.routes import (
+    exports,
     health,
     insights,
     items,
@@ -61,7 +62,19 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     app.state.metrics = Metrics(lambda: app.state.service)
     problems.install(app)
     add_examples(app)
-    for part in (projects, items, media, labels, model, insights, label_studio_links, keys, health, label_studio):
+    for part in (
+        projects,
+        items,
+        media,
+        labels,
+        exports,
+        model,
+        insights,
+        label_studio_links,
+        keys,
+        health,
+        label_studio,
+    ):
         app.include_router(part.routes)
     app.add_api_route("/docs", _docs, include_in_schema=False)
     app.mount("/", StaticFiles(directory=WEB, html=True), name="web")

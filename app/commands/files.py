@@ -73,11 +73,21 @@ def export_labels(
         bool, typer.Option("--history", help="every event, not only the labels as they are now")
     ] = False,
     data: Annotated[bool, typer.Option("--data", help="with the data of the items, to train elsewhere")] = False,
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="every item, with its label or what the model predicts")
+    ] = False,
+    excel: Annotated[bool, typer.Option("--excel", help="csv that Excel opens as UTF-8")] = False,
     output: Annotated[Path | None, typer.Option(help="file to write (default: standard output)")] = None,
 ) -> None:
-    """Download all labels."""
+    """Download all labels, or predictions for all items."""
+    if predictions and (history or data or form == "ris"):
+        raise fatal("--predictions goes with --format jsonl or csv, and has the data of the items anyway")
     with connected(url, key) as client, opened(output) as file:
-        for piece in client.export(project, form, history, data):
+        if predictions and form != "ris":
+            pieces = client.export_predictions(project, form, excel)
+        else:
+            pieces = client.export(project, form, history, data, excel)
+        for piece in pieces:
             file.write(piece)
 
 

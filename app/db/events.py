@@ -81,6 +81,18 @@ def first_drawn(connection: Connection, project_id: str) -> Sequence[Any]:
     return connection.execute(query.order_by(first.c.labels)).all()
 
 
+def last_answered(connection: Connection, project_id: str, numbers: Sequence[int]) -> dict[int, float]:
+    """When somebody last said something about each of these items."""
+    last = func.max(events.c.created_at).label("last_at")
+    query = select(events.c.item, last).where(events.c.project_id == project_id)
+    found: dict[int, float] = {}
+    for first in range(0, len(numbers), CHUNK):
+        part = list(numbers[first : first + CHUNK])
+        rows = connection.execute(query.where(events.c.item.in_(part)).group_by(events.c.item))
+        found |= {row.item: row.last_at for row in rows}
+    return found
+
+
 def several_people(connection: Connection, project_id: str) -> list[int]:
     """Items that more than one person ever labelled."""
     query = select(events.c.item).where(events.c.project_id == project_id, events.c.kind == "label")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, cast, exists, func, insert, literal, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, cast, exists, func, insert, literal, select, true
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables import items
@@ -58,6 +58,20 @@ def stream_features(connection: Connection, project_id: str, start: int, stop: i
     )
     with connection.scalars(query.order_by(items.c.number).execution_options(yield_per=2000)) as values:
         yield from values
+
+
+def data_names(connection: Connection, project_id: str, limit: int) -> list[str]:
+    """Names in the data of all items, at most so many: those of the first item as it has them, then the others."""
+    if connection.dialect.name == "postgresql":
+        names = select(func.json_object_keys(items.c.data).label("name"))
+    else:
+        entry = func.json_each(items.c.data).table_valued("key")
+        names = select(entry.c.key.label("name")).select_from(items.join(entry, true()))
+    query = names.where(items.c.project_id == project_id, items.c.data.is_not(None))
+    found = connection.scalars(query.distinct().order_by("name").limit(limit)).all()
+    first = page(connection, project_id, -1, 1)
+    leading = [name for name in (first[0].data or {} if first else {}) if name in found]
+    return leading + [name for name in found if name not in leading]
 
 
 def matching(connection: Connection, project_id: str, fields: dict[str, str | int | float | bool]) -> list[int]:

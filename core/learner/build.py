@@ -31,6 +31,7 @@ class Choices:
     kernel: Choice | None = None
     model: Verdict | None = None
     likelihood: Verdict | None = None
+    is_tuned: bool = False  # whether the comparison has found the hyperparameters of what is in use
 
 
 def choose(
@@ -45,7 +46,7 @@ def choose(
 
     A pool that is `in_parts` has label regression alone.
     """
-    parameters, kernel, model, likelihood = labelling.parameters, None, None, None
+    parameters, kernel, model, likelihood, is_tuned = labelling.parameters, None, None, None, False
     if "auto" not in (settings.kernel, settings.model, settings.levels, settings.likelihood):
         return parameters, Choices()
     known = Known.of(x, labelling)
@@ -56,7 +57,9 @@ def choose(
         parameters, model = _choose_model(settings, parameters, known, on_step)
     if settings.leaves_likelihood:
         parameters, likelihood = _choose_likelihood(settings, parameters, known, on_step, in_parts=in_parts)
-    return parameters, Choices(kernel, model, likelihood)
+        is_plain = all(factor == 1.0 for factor in labelling.noise_factors.values())  # as the comparison takes them
+        is_tuned = likelihood is not None and likelihood.name == "softmax" and is_plain
+    return parameters, Choices(kernel, model, likelihood, is_tuned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +142,18 @@ def _choose_likelihood(
     before = likelihood_in_use(settings, parameters)
     parameters = replace(parameters, weighed_at=len(known))
     if in_parts:
-        choice, given = Verdict("gaussian", MEASURE, reason="pools in parts have label regression alone"), None
+        choice, found = Verdict("gaussian", MEASURE, reason="pools in parts have label regression alone"), None
     else:
         plain, size = _with_kernel(settings, parameters, known), known.x.shape[0]
-        choice, given = choose_likelihood(plain, known.rows, known.labels, known.n_classes, before, size, on_step)
+        choice, found = choose_likelihood(plain, known.rows, known.labels, known.n_classes, before, size, on_step)
     likelihood: Likelihood = "softmax" if choice.name == "softmax" else "gaussian"
-    if likelihood == before:
+    if likelihood == before == "gaussian":  # a search on all labels follows, from where the last one ended
         return replace(parameters, likelihood=likelihood), choice
-    theta = None if given is None else (*map(float, given[0].theta), given[1])
-    return replace(parameters, likelihood=likelihood, theta=theta, sharpness=None), choice
+    theta, warnings = None, parameters.warnings
+    if found is not None:
+        theta, warnings = (*map(float, found.kernel.theta), found.noise), tuple(map(str, found.at_bounds))
+    sharpness = parameters.sharpness if likelihood == before else None
+    return replace(parameters, likelihood=likelihood, theta=theta, warnings=warnings, sharpness=sharpness), choice
 
 
 def _with_kernel(settings: Settings, parameters: Parameters, known: Known) -> Settings:

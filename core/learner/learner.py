@@ -446,7 +446,7 @@ class OnlineLearner(Drafted):
         learner.label_many(labelling.labels, labelling.noise_factors, refresh=False)
         learner._record, learner.version = labelling.record, labelling.version + 1
         on_step()
-        if not (train and learner._fitted.tune(on_step)) and labelling.labels:
+        if not (train and learner._fitted.tune(on_step, search=not choices.is_tuned)) and labelling.labels:
             learner._model.catch_up()
         return learner
 

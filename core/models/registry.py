@@ -144,17 +144,21 @@ class ModelInUse(Drafted):
         return self.reader(self.reader.check(x))
 
     @all_or_nothing
-    def tune(self, on_step: Callable[[], object]) -> bool:
-        """Find hyperparameters and use them; False if there is too little to learn them from."""
+    def tune(self, on_step: Callable[[], object], *, search: bool = True) -> bool:
+        """Find hyperparameters and use them; False if there is too little to learn them from.
+
+        Without `search` they are good already, and only the sharpness of probabilities is found.
+        """
         numbers = self.model.numbers
         if len(np.unique(numbers)) < 2 or len(numbers) < MIN_LABELS:
             return False
-        own = {"tune": self.settings.tune, "likelihood": self.settings.likelihood}
+        own = {"tune": self.settings.tune if search else "none", "likelihood": self.settings.likelihood}
         settings = replace(with_kernel(self.settings, self.kernel), **own)  # type: ignore[arg-type]
         at_bounds = self.model.tune(settings, on_step)
         if at_bounds is None:
             return False
-        self.warnings = tuple(map(str, at_bounds))
+        if search:
+            self.warnings = tuple(map(str, at_bounds))
         return True
 
     def state(self, *, warm: bool) -> dict[str, NDArray[Any]]:

@@ -238,7 +238,7 @@ class SoftmaxPool(Drafted):
 
         None if there is too little to learn from. A search starts from kernel and noise of the settings, too. Where the
         likelihood was left open only variances are found so, in seconds, under the kernel that label regression finds
-        best, and then the sharpness of probabilities by leave-one-out predictions.
+        best, and then the sharpness of probabilities by leave-one-out predictions; with tune="none" that alone.
         """
         certain = self.numbers[self.numbers < self.model.n_classes]
         if len(np.unique(certain)) < 2:
@@ -255,6 +255,17 @@ class SoftmaxPool(Drafted):
         return found.at_bounds
 
     def _tune_variances(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+        at_bounds: tuple[AtBound, ...] = ()
+        if settings.tune == "none":
+            self.catch_up()
+        else:
+            at_bounds = self._search_variances(settings, on_step)
+        free = np.flatnonzero(self.labels < 0)
+        gap = mean_gap(self.mean[free[:GAP_ITEMS]]) if len(free) else 1.0
+        self.sharpness = find_sharpness(left_out(self.model, self.model.posterior.laplace), self.numbers, gap)
+        return at_bounds
+
+    def _search_variances(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
         rows = np.unique(np.linspace(0, len(self.numbers) - 1, KERNEL_ROWS).astype(np.int64))
         operator = self.operator.with_kernel(self.kernel_in_use).only(rows)
         regression = make_regression(settings, operator, self.numbers[rows], self.model.n_classes)
@@ -263,9 +274,6 @@ class SoftmaxPool(Drafted):
         found = softmax_variances(regression, on_step, self.model.prior)
         kernel, noise = in_use(found.prior)
         self.reset(kernel, [noise])
-        free = np.flatnonzero(self.labels < 0)
-        gap = mean_gap(self.mean[free[:GAP_ITEMS]]) if len(free) else 1.0
-        self.sharpness = find_sharpness(left_out(self.model, self.model.posterior.laplace), self.numbers, gap)
         return at_bounds + found.at_bounds
 
     @all_or_nothing

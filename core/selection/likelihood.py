@@ -25,7 +25,7 @@ from core.softmax import (
     laplace_posterior,
     left_out,
 )
-from core.tuning import CriterionName, Given, earlier_predictions, find_sharpness, leave_one_out, mean_gap, tune
+from core.tuning import CriterionName, Given, Tuned, earlier_predictions, find_sharpness, leave_one_out, mean_gap, tune
 
 MEASURE = "log loss of later labels"
 MIN_LABELS = 50  # with fewer there is nothing to decide by
@@ -45,7 +45,7 @@ def choose_likelihood(
     incumbent: str | None = None,
     n_items: int = 0,
     on_step: Callable[[], object] = lambda: None,
-) -> tuple[Verdict, Given | None]:
+) -> tuple[Verdict, Tuned | None]:
     """Compare both on (a sample of) the labelled rows, in the order they came; and kernel and noise of what won.
 
     Each row of the second half is predicted by a model of the first. Labels that were asked for mislead here, too,
@@ -64,11 +64,15 @@ def choose_likelihood(
     model = make_regression(settings, operator, numbers, n_classes)
     found = tune(model, _criterion(settings), weights=settings.tune_weights, on_step=on_step)
     model.reset(found.kernel, found.noise)
-    prior = softmax_variances(model, on_step).prior
+    variances = softmax_variances(model, on_step)
     on_step()
-    losses = {"gaussian": _regression_losses(model), "softmax": _softmax_losses(model, prior)}
+    losses = {"gaussian": _regression_losses(model), "softmax": _softmax_losses(model, variances.prior)}
     winner, contenders = compare(losses, incumbent)
-    return Verdict(winner, MEASURE, contenders), (found.kernel, found.noise) if winner == "gaussian" else in_use(prior)
+    if winner == "softmax":
+        kernel, noise = in_use(variances.prior)
+        bounds = _of_kernel(found.at_bounds) + variances.at_bounds
+        found = replace(found, kernel=kernel, noise=noise, at_bounds=bounds)
+    return Verdict(winner, MEASURE, contenders), found
 
 
 def regression_kernel(
@@ -77,7 +81,7 @@ def regression_kernel(
     """Give the model the kernel and noise that are best for label regression; what ended at a bound."""
     found = tune(model, _criterion(settings), settings=given, weights=settings.tune_weights, on_step=on_step)
     model.reset(found.kernel, found.noise)
-    return tuple(one for one in found.at_bounds if one.parameter != "noise")
+    return _of_kernel(found.at_bounds)
 
 
 def softmax_variances(model: LabelRegression, on_step: Callable[[], object], last: Prior | None = None) -> TunedPrior:
@@ -111,6 +115,11 @@ def _means_cost(operator: Operator, n_labels: int, n_items: int, n_classes: int)
         return float((entries + len(operator.levels)) * n_classes * GATHER)
     width = vectors(operator.training_rows(np.arange(min(len(operator), 1)))).shape[1]
     return float(n_items * n_labels * (ENTRY + (width + n_classes) * SOLVE))
+
+
+def _of_kernel(at_bounds: tuple[AtBound, ...]) -> tuple[AtBound, ...]:
+    """Without the noise of label regression, which softmax has no use for."""
+    return tuple(one for one in at_bounds if one.parameter != "noise")
 
 
 def _criterion(settings: Settings) -> CriterionName:

@@ -188,7 +188,10 @@ def test_a_project_from_items_to_labels(client):
     assert len(labels) == 13
     assert {entry["label"] for entry in labels} == {"left", "right"}
     assert Counter(entry["kind"] for entry in client.labels(p, history=True))["label"] == 15
-    assert b"".join(client.export(p, "csv")).startswith(b"key,label,votes")
+    assert b"".join(client.export(p, "csv", excel=True)).startswith("\ufeffkey,label,".encode())
+    predicted = list(client.predictions(p))
+    assert Counter(entry["by"] for entry in predicted) == {"person": 13, "model": len(X) - 13}
+    assert b"".join(client.export_predictions(p, "csv")).count(b"\r\n") == len(X) + 1
     assert client.agreement(p)["items"] == 0
     assert [entry["data"] for entry in client.labels(p, data=True)] == [data[int(e["key"][1:])] for e in labels]
 
@@ -227,6 +230,8 @@ def test_the_same_awaited(address, tmp_path):
             await asyncio.gather(*(client.label(p, question, "left") for (question,) in several))
             assert [entry["label"] async for entry in client.labels(p)] == ["left"] * 5
             assert b"".join([piece async for piece in client.export(p, "csv")]).count(b"\n") == 6
+            assert len([entry async for entry in client.predictions(p)]) == 2 * len(X)
+            assert b"".join([piece async for piece in client.export_predictions(p, "csv")]).startswith(b"key,label,by")
             with pytest.raises(AskNextError, match="no such project"):
                 [_ async for _ in client.labels("none")]
             assert [entry["data"] async for entry in client.labels(p, data=True)] == [None] * 5

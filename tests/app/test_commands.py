@@ -100,6 +100,10 @@ def test_import_and_export(address, client, project, tmp_path):
     with_data = [json.loads(line) for line in done("export", *there, "--data", "--key", ADMIN).splitlines()]
     assert [line["data"]["text"] for line in with_data] == ["=1+1", "two"]
     assert "history and data cannot be combined" in failed("export", *there, "--data", "--history", "--key", ADMIN)
+    guesses = done("export", *there, "--predictions", "--format", "csv", "--excel", "--key", ADMIN).splitlines()
+    assert guesses[0].startswith("\ufeffkey,")
+    assert [line.split(",")[0] for line in guesses[1:]] == ["a", "b", "c"]
+    assert "goes with --format jsonl or csv" in failed("export", *there, "--predictions", "--data", "--key", ADMIN)
     output = tmp_path / "labels.jsonl"
     assert done("export", *there, "--key", ADMIN, "--output", output) == ""
     assert [json.loads(line) for line in output.read_text().splitlines()] == lines

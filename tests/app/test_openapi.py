@@ -34,6 +34,7 @@ OPERATIONS = {
     "query_items": "POST P/query",
     "label_items": "POST P/labels",
     "export_labels": "GET P/labels",
+    "export_predictions": "GET P/predictions",
     "retract_label": "DELETE P/labels/{key}",
     "undo_answer": "POST P/undo",
     "extend_lease": "POST P/leases/{lease}",

@@ -88,7 +88,7 @@ def test_a_second_file_is_in_the_model_at_once(site):
     project = site.project()
     for name in ("first", "second"):
         upload(project, f"key,a,b\n{name},1,2\n".encode(), format="auto")
-        project.post("/predict", {"keys": [name]})
+        assert len(project.post("/predict", {"keys": [name]})["predictions"]) == 1
 
 
 def test_items_that_are_there_already(site):

@@ -1,10 +1,9 @@
 """Questions and answers."""
 
 import hashlib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import Header, Query, status
-from fastapi.responses import StreamingResponse
+from fastapi import Header, status
 from pydantic_core import to_json
 
 from app.api import schemas
@@ -15,21 +14,12 @@ from app.services.labelling.questions import Ask, AskTask, ExtendLease, ReleaseL
 from app.services.plain import check_plain
 from app.services.problems import Invalid
 from app.services.reports import report
-from app.services.reports.export import export
 
 routes = router("labels")
 
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, description="a repeat with the same key changes nothing")
 ]
-MEDIA = {
-    "jsonl": "application/x-ndjson",
-    "csv": "text/csv; charset=utf-8",
-    "ris": "application/x-research-info-systems",
-}
-EXPORTED: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/x-ndjson": {}, "text/csv": {}}, "description": "One line for each item"}
-}
 
 
 @routes.post("/projects/{project}/query", response_model=schemas.Questions)
@@ -57,24 +47,6 @@ async def label_items(
     )
     answer = await at.do(Once(task, _idempotency(key, at, content)) if key else task)
     return await with_data(at, schemas.LabelsAnswer, answer, status.HTTP_201_CREATED)
-
-
-@routes.get("/projects/{project}/labels", responses=EXPORTED)
-async def export_labels(
-    at: Reader,
-    format: Annotated[  # noqa: A002
-        Literal["jsonl", "csv", "ris"], Query(description="ris: references with the label as a note; not with history")
-    ] = "jsonl",
-    history: Annotated[bool, Query(description="every event, instead of the labels as they are now")] = False,
-    data: Annotated[bool, Query(description="with the data of the items; not with history")] = False,
-) -> StreamingResponse:
-    """All labels, as a stream."""
-    if history and format == "ris":
-        raise Invalid("history has no RIS form: ask for jsonl or csv")
-    if history and data:
-        raise Invalid("history and data cannot be combined: ask for one of them")
-    lines = await at.in_thread(export, at.service.database, at.project.id, format, history=history, data=data)
-    return StreamingResponse(lines, media_type=MEDIA[format])
 
 
 @routes.delete("/projects/{project}/labels/{key:path}", response_model=schemas.Retracted)

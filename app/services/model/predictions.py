@@ -12,6 +12,7 @@ from app.services.problems import Conflict, Invalid, NotFound
 from app.services.project.state import Project
 from app.services.project.view import View
 from app.services.runtime.writer import Task
+from core import Published
 from core._types import Floats, Table
 from core.classes.nodes import Nodes
 from core.probabilities import most_probable
@@ -54,9 +55,7 @@ def rows_as_table(project: Project, rows: Sequence[Any]) -> Table:
 
 def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
     """Predictions of items by their numbers, from the published state: nobody waits for anybody."""
-    model = view.model
-    if model is None or not model.classes:
-        raise Conflict("there is no model yet: add items and classes first")
+    model = known_model(view)
     for place, number in enumerate(numbers):
         if number is None or number >= len(model):
             raise NotFound(f"entry {place}: there is no item with this key in the model")
@@ -66,6 +65,13 @@ def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
         "degraded": view.degraded is not None,
         "predictions": predictions(model.nodes, model.probabilities_of(rows), *model.moments(rows)),
     }
+
+
+def known_model(view: View) -> Published:
+    """The published model, if there is one yet."""
+    if view.model is None or not view.model.classes:
+        raise Conflict("there is no model yet: add items and classes first")
+    return view.model
 
 
 def predictions(nodes: Nodes, probabilities: Floats, mean: Floats, variance: Floats) -> list[dict[str, Any]]:

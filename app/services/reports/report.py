@@ -49,6 +49,11 @@ class Report:
             ledger.apply(Event.of(row))
         return ledger
 
+    def people(self, ledger: Ledger) -> list[str]:
+        """Names of all whose labels count, in alphabetical order."""
+        whoever = {who for item in ledger.standings for who in ledger.votes(item)}
+        return sorted({self._names.get(who, who) for who in whoever})
+
     def votes(self, ledger: Ledger, item: int) -> dict[str, int]:
         """The class that each person chose for an item, merged classes resolved."""
         return {who: self._classes.resolve(number) for who, number in ledger.votes(item).items()}

@@ -6,12 +6,24 @@ import { h } from "../dom.js";
 import { Progress, dropZone, sendFile, watch } from "../jobs.js";
 import { describe } from "../projects/start.js";
 
+// What there is to take away: a sentence, and for each button its text, the address below the project, and the file.
 const EXPORTS = [
-  ["Labels, JSONL", "format=jsonl", "labels.jsonl"],
-  ["Labels, CSV", "format=csv", "labels.csv"],
-  ["References, RIS", "format=ris", "labels.ris"],
-  ["History, JSONL", "format=jsonl&history=true", "history.jsonl"],
-  ["History, CSV", "format=csv&history=true", "history.csv"],
+  [
+    "Labels: what people said, item by item",
+    ["Labels, CSV", "labels?format=csv&data=true&excel=true", "labels.csv"],
+    ["Labels, JSONL", "labels?format=jsonl&data=true", "labels.jsonl"],
+    ["References, RIS", "labels?format=ris", "labels.ris"],
+  ],
+  [
+    "Predictions: every item, with its label or the model's guess and how sure it is",
+    ["Predictions, CSV", "predictions?format=csv&excel=true", "predictions.csv"],
+    ["Predictions, JSONL", "predictions?format=jsonl", "predictions.jsonl"],
+  ],
+  [
+    "History: every answer ever given, by whom and when",
+    ["History, CSV", "labels?format=csv&history=true&excel=true", "history.csv"],
+    ["History, JSONL", "labels?format=jsonl&history=true", "history.jsonl"],
+  ],
 ];
 
 export function filesSection(place, page, signal) {
@@ -21,15 +33,15 @@ export function filesSection(place, page, signal) {
   const zone = dropZone("Add items from a file", "zip, CSV, JSONL, RIS or npz; items that are already here stay as they are", (file) =>
     take(file),
   );
-  const links = EXPORTS.map(([text, query, name]) =>
-    h("button", { onclick: ({ currentTarget }) => attempt(page, currentTarget, () => save(query, name)) }, text),
-  );
+  const button = ([text, address, name]) =>
+    h("button", { onclick: ({ currentTarget }) => attempt(page, currentTarget, () => save(address, name)) }, text);
+  const exports = EXPORTS.flatMap(([what, ...files]) => [h("p.fine", what), h("div.row", files.map(button))]);
   place.replaceChildren(
     zone,
     h("label.check", labels, "Use the labels in this file (recorded under your name)"),
     result,
     h("h3", "Export"),
-    h("div.row", links),
+    ...exports,
   );
 
   async function take(file) {
@@ -43,8 +55,8 @@ export function filesSection(place, page, signal) {
     if (!isRead) result.replaceChildren();
   }
 
-  async function save(query, name) {
-    const content = await blob(`v1${projectPath(project.id, "labels")}?${query}`);
+  async function save(address, name) {
+    const content = await blob(`v1${projectPath(project.id)}/${address}`);
     const url = URL.createObjectURL(content);
     h("a", { href: url, download: `${project.name.replace(/[^\p{L}\p{N}]+/gu, "-")}-${name}` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 60_000);

@@ -32,7 +32,7 @@ def test_a_wrong_secret_opens_nothing(backend):
 def test_a_deleted_project_has_no_backend(backend):
     one = backend()
     one.project.delete("", 204)
-    one.call("GET", "health", status=401)
+    assert one.call("GET", "health", status=401)["status"] == 401
 
 
 @pytest.mark.parametrize(

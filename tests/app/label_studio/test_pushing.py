@@ -105,6 +105,7 @@ def test_old_predictions_are_removed(pushing, remote):
     pushing.annotate(pushing.tasks[1], 2, ["Negative"])
     pushing.up_to_date()
     pushing.until(lambda link: list(remote.predictions) == [link["pushed_version"]])
+    assert len(remote.predictions) == 1
 
 
 def test_training_there_is_a_sync_here(pushing, remote):

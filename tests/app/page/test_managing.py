@@ -1,5 +1,7 @@
 """The view Manage: people, classes, settings, training, files, the end of a project."""
 
+import csv
+import io
 import json
 
 import pytest
@@ -156,6 +158,13 @@ def test_training_import_and_export(boss, site, tmp_path):
     lines = download.value.path().read_text().splitlines()
     assert download.value.suggested_filename == "Small-labels.jsonl"
     assert {json.loads(line)["key"] for line in lines} == {f"t{i}" for i in range(8)} | {"new"}
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Predictions, CSV").click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
+    assert {row["key"]: row["by"] for row in rows if row["by"] == "person"}.keys() == {f"t{i}" for i in range(8)} | {
+        "new"
+    }
+    assert {row["sureness"] for row in rows} <= {"sure", "fairly sure", "unsure"}
 
 
 def test_a_training_that_ended_at_a_bound_says_so(boss, site):

@@ -28,6 +28,7 @@ ROUTES = {
     ("POST", PROJECT + "/query"): (ANNOTATOR, {"count": 1}),
     ("POST", PROJECT + "/labels"): (ANNOTATOR, {"labels": [{"key": "i3", "label": "dog"}]}),
     ("GET", PROJECT + "/labels"): (READER, None),
+    ("GET", PROJECT + "/predictions"): (READER, None),
     ("DELETE", PROJECT + "/labels/{key}"): (ANNOTATOR, None),
     ("POST", PROJECT + "/undo"): (ANNOTATOR, None),
     ("POST", PROJECT + "/leases/{lease}"): (ANNOTATOR, None),

@@ -2,6 +2,7 @@
 
 import argparse
 import warnings
+from functools import partial
 from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
@@ -22,7 +23,7 @@ PARTS = {
     "scale": scale,
     "speed": speed,
 }
-LONG = {"tables-whole": whole_tables}  # only if they are named
+LONG = {"tables-whole"}  # only if they are named
 
 
 def main() -> None:
@@ -32,11 +33,13 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, *LONG, []], default=[])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", help="the one data set of a part that is to be measured")
+    parser.add_argument("--keep", type=Path, help="a file for the runs of tables-whole: those in it are not run again")
     arguments = parser.parse_args()
+    long = {"tables-whole": partial(whole_tables, keep=arguments.keep)}
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", "The number of unique classes")
     for part in arguments.parts or PARTS:
-        (PARTS | LONG)[part](arguments.folder, arguments.seeds, arguments.only)
+        (PARTS | long)[part](arguments.folder, arguments.seeds, arguments.only)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class OperatorContract:
         """The rows of an array as the operator reads them."""
         return x
 
-    def close(self, found, expected):
+    def assert_close(self, found, expected):
         assert found.shape == expected.shape
         scale = max(1.0, np.abs(expected).max(initial=0.0))
         assert np.abs(found - expected).max(initial=0.0) < self.tolerance * scale
@@ -42,20 +42,20 @@ class OperatorContract:
         assert len(operator) == len(x)
         for columns in (1, 3):
             v = rng.normal(size=(len(x), columns))
-            self.close(operator.product(v), K @ v)
-            self.close(operator.predictor(v)(rows), cross.T @ v)
+            self.assert_close(operator.product(v), K @ v)
+            self.assert_close(operator.predictor(v)(rows), cross.T @ v)
         items, by = operator.training_rows(np.arange(len(x))), rng.normal(size=(3, 2))
-        self.close(operator.predictor(v).for_items()(items), K @ v)
-        self.close(operator.predictor(v).for_items(by)(items), K @ v @ by)
-        self.close(operator.cross(rows), cross)
-        self.close(operator.cross(rows, len(x) // 2), cross[len(x) // 2 :])
-        self.close(operator.diagonal(rows), np.diag(self.matrix(kernel, query, query)))
+        self.assert_close(operator.predictor(v).for_items()(items), K @ v)
+        self.assert_close(operator.predictor(v).for_items(by)(items), K @ v @ by)
+        self.assert_close(operator.cross(rows), cross)
+        self.assert_close(operator.cross(rows, len(x) // 2), cross[len(x) // 2 :])
+        self.assert_close(operator.diagonal(rows), np.diag(self.matrix(kernel, query, query)))
         beta = rng.normal(size=(len(x), 2))
         two = np.array([0, len(x) - 1])  # whose values are levels: of others, what lies between two levels is left out
         difference = operator.difference(operator.training_rows(two), beta)
-        self.close(difference(rows), self.matrix(kernel, query, x[two]) - cross.T @ beta)
+        self.assert_close(difference(rows), self.matrix(kernel, query, x[two]) - cross.T @ beta)
         every = operator.training_rows(np.arange(len(x)))
-        self.close(operator.cross(every), K)
+        self.assert_close(operator.cross(every), K)
         operator.check(rows)
 
     def test_equals_the_dense_matrix(self):
@@ -67,16 +67,16 @@ class OperatorContract:
         x = continuous(3, D)
         operator = self.build(x).only(np.arange(n))
         v = np.ones((n, 2))
-        self.close(operator.product(v), self.matrix(operator.kernel, x[:n], x[:n]) @ v)
-        self.close(operator.predictor(v)(self.rows(operator, x)), self.matrix(operator.kernel, x, x[:n]) @ v)
-        self.close(operator.cross(self.rows(operator, x)), self.matrix(operator.kernel, x[:n], x))
+        self.assert_close(operator.product(v), self.matrix(operator.kernel, x[:n], x[:n]) @ v)
+        self.assert_close(operator.predictor(v)(self.rows(operator, x)), self.matrix(operator.kernel, x, x[:n]) @ v)
+        self.assert_close(operator.cross(self.rows(operator, x)), self.matrix(operator.kernel, x[:n], x))
 
     def test_some_of_the_rows_in_any_order(self):
         x, some = continuous(N, D), np.array([7, 2, 2, 11])
         operator = self.build(x)
         self.check(operator.only(some), x[some])
         own = operator.training_rows(some)
-        self.close(operator.cross(own), self.matrix(operator.kernel, x, x[some]))
+        self.assert_close(operator.cross(own), self.matrix(operator.kernel, x, x[some]))
         assert len(operator.only(no_rows())) == 0
         self.check(operator, x)
 

@@ -177,7 +177,7 @@ class TestSum(OperatorContract):
         for factor in (1.0, 1.2):
             kernel = operator.kernel.with_theta(operator.kernel.theta * factor)
             found = operator.with_kernel(kernel).kernel_matrix()
-            self.close(found, self.matrix(kernel, x, x))
+            self.assert_close(found, self.matrix(kernel, x, x))
 
     def test_a_channel_of_weight_zero_counts_for_nothing(self):
         x = continuous(N, D)

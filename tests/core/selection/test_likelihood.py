@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -122,6 +124,36 @@ def test_it_is_decided_again_when_labels_have_doubled(monkeypatch):
     assert calls == [(60, "gaussian"), (120, "softmax")]
     assert (parameters.likelihood, parameters.weighed_at) == ("softmax", 120)
     assert learner.publish().likelihood == "softmax"
+
+
+@pytest.mark.parametrize("doubted", [False, True])
+def test_a_comparison_that_softmax_wins_finds_its_hyperparameters_too(doubted, monkeypatch):
+    """There is one search of variances, and what it found is in use; the comparison knows nothing of doubted labels."""
+    searches = []
+
+    def search(model, on_step, last=None):
+        searches.append(len(model.labels))
+        return softmax_variances(model, on_step, last)
+
+    monkeypatch.setattr(module, "softmax_variances", search)
+    monkeypatch.setattr("core.models.softmax.softmax_variances", search)
+    worse = module._regression_losses
+    monkeypatch.setattr(module, "_regression_losses", lambda model: worse(model) + 2.0)
+    x, y, _ = drawn(300)
+    known = replace(labelling(y[:80]), noise_factors=dict.fromkeys(range(80), 1.0) | ({3: 4.0} if doubted else {}))
+    learner = OnlineLearner.build(RBF, x, known, train=True)
+    assert searches == ([80, 80] if doubted else [80])
+    parameters = learner.labelling().parameters
+    assert parameters.sharpness is not None
+    assert learner.residual() < 1e-6
+    again = OnlineLearner.build(RBF, x, known, train=False)
+    assert again.publish().likelihood == "gaussian"
+    built = OnlineLearner.build(RBF, x, learner.labelling())
+    assert np.allclose(built.publish().probabilities, learner.publish().probabilities, atol=1e-6)
+    assert np.allclose(built.variance, learner.variance, rtol=1e-6)
+    if not doubted:
+        _, found = choose_likelihood(RBF, x[:80], y[:80], len(CLASSES), "gaussian", len(x))
+        assert parameters.theta == pytest.approx((*found.kernel.theta, found.noise))
 
 
 def test_it_is_kept_in_parameters_and_in_the_state():

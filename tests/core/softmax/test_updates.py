@@ -83,7 +83,8 @@ def test_a_label_more_costs_less_than_a_fit():
     cold = SoftmaxRegression(op.only(np.arange(N)), y, parameters)
     warm = SoftmaxRegression(op.only(np.arange(N - 1)), y[:-1], parameters)
     warm.add(x[-1:], y[-1:])
-    assert warm.solution.products < cold.solution.products / 2
+    in_the_end = 1  # what kept directions gave is checked by a product computed anew
+    assert warm.solution.products - in_the_end < cold.solution.products / 2
 
 
 def test_counts_change_and_grow():
