@@ -1,126 +1,258 @@
-"""`make campaign DATA=folder`: learning curves on real data, side by side with scikit-activeml in the same run.
+"""`make campaign DATA=folder`: learning curves to 200 labels, paired with those of `unc` and of scikit-activeml.
 
-Prints a table: test accuracy after 50, 100 and 200 labels, mean of some repeats, and milliseconds from a label to the
-next question. Pools are cut to 2,000 items and tests to 2,000 rows, so that the others finish.
+Features are made once, without labels: tables by the table encoder, texts by the text encoder and a truncated SVD, all
+else as it comes. All strategies of a seed see the same pool and the same test rows. With --keep runs go into a file and
+are not run again, so that a campaign can be cut short at any time.
 """
 
-import sys
-import time
+import argparse
 import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 from skactiveml.classifier import SklearnClassifier
-from skactiveml.pool import UncertaintySampling
+from skactiveml.pool import Badge, DropQuery, ProbCover, TypiClust, UncertaintySampling
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
-from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 
-from app.commands.labelled_files import read_dataset
-from core import _jit
-from core.experiments.simulation import Dataset, default_settings, play
+from app.encoders import fit
+from app.services.project.settings import ProjectSettings, learner_settings
+from app.services.project.state import StoredEncoder
+from core import OnlineLearner, Settings, _jit
+from core._types import Floats
+from tests.benchmarks.sight.curves import Kept, Result, area
+from tests.benchmarks.sight.tables import tables_of
+from tests.benchmarks.sight.texts import texts_of
 
-BUDGETS = (50, 100, 200)
-OURS = ("random", "mean", "unc", "unc+", "entropy", "bald", "variance", "density")
-REPEATS = 3
-ROWS = 2000
-FILES = ("satimage", "letter", "pendigits", "shuttle", "adult", "reuters_r8", "scene15_bovw200")
-GP_SECONDS = 40.0
-
-
-def checker_board(seed=0, per_sector=200, tests=750):
-    """Freytag2012, section 6.5: 2 x 2 sectors, positions and a third dimension that makes rows sum to 1."""
-    rng = np.random.default_rng(seed)
-
-    def draw(n):
-        sectors = np.repeat(np.arange(4), n)
-        points = (rng.random((4 * n, 2)) + np.column_stack([sectors % 2, sectors // 2])) / 4
-        return np.column_stack([points, 1.0 - points.sum(axis=1)]), (sectors % 2 + sectors // 2) % 2
-
-    x, y = draw(per_sector)
-    x_test, y_test = draw(tests)
-    return Dataset(x, y, x_test, y_test, 2)
+POOL, TEST = 1000, 1000  # rows at most; where there are few, 60 % are the pool
+MARKS = (10, 20, 30, 40, 50, 60, 80, 100, 120, 140, 160, 180, 200)  # labels at which accuracy is measured
+SHOWN = (50, 100, 200)
+TUNED = (10, 20, 40, 80, 160)  # labels at which hyperparameters are found
+TOPICS = 100  # columns of a text
+STEP = 10  # scikit-activeml asks for so many at a time, as its models are fitted anew for each
+OURS = ("unc", "random", "mean", "eer", "epig", "uherding")
 
 
-def digits(seed=0):
-    x, y = load_digits(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(y))
-    x, y = (x / x.sum(axis=1, keepdims=True))[order], y[order]
-    return Dataset(x[:1200], y[:1200], x[1200:], y[1200:], 10)
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows of a data set, and the settings that a project with them begins with."""
+
+    name: str
+    x: Floats
+    y: np.ndarray  # class names
+    settings: Settings
+
+    def split(self, seed: int) -> "Split":
+        """A pool, and rows to test on."""
+        order = np.random.default_rng(seed).permutation(len(self.y))
+        cut = min(POOL, int(0.6 * len(order)))
+        pool, test = order[:cut], order[cut : cut + TEST]
+        return Split(self, self.x[pool], self.y[pool], self.x[test], self.y[test], seed)
 
 
-def cut(dataset, name, seed=0):
-    rng = np.random.default_rng(seed)
-    a, b = rng.permutation(len(dataset.y))[:ROWS], rng.permutation(len(dataset.y_test))[:ROWS]
-    x, x_test = dataset.x[a], dataset.x_test[b]
-    if name in ("reuters_r8", "scene15_bovw200"):
-        x, x_test = (part / np.maximum(part.sum(axis=1, keepdims=True), 1e-12) for part in (x, x_test))
-    return Dataset(x, dataset.y[a], x_test, dataset.y_test[b], dataset.n_classes)
+@dataclass(frozen=True, eq=False)
+class Split:
+    data: Data
+    x: Floats
+    y: np.ndarray
+    x_test: Floats
+    y_test: np.ndarray
+    seed: int
 
 
-def ours(dataset, strategy, initial):
-    """Accuracy at the budgets and milliseconds a label; settings by looking at the data, as the command does."""
-    accuracies, spent, labels = [], 0.0, 0
-    for repeat in range(REPEATS):
-        start = time.perf_counter()
-        settings = default_settings(dataset.x)
-        points = dict(play(dataset, strategy, BUDGETS[-1], settings=settings, seed=repeat, initial=initial))
-        spent += time.perf_counter() - start
-        labels += BUDGETS[-1]
-        known = np.array(sorted(points))
-        accuracies.append([points[known[np.argmin(np.abs(known - budget))]] for budget in BUDGETS])
-    return np.mean(accuracies, axis=0), 1000 * spent / labels
+def tables(folder: Path) -> Iterator[Data]:
+    """By the table encoder: a histogram kernel of its bins and an RBF kernel of its numbers."""
+    for name in ("diabetes", "german", "tictactoe", "checkerboard", "phoneme", "ringnorm", "spambase"):
+        for _, x, y in tables_of(folder, name):
+            rows = [{f"c{d}": repr(float(value)) for d, value in enumerate(row)} for row in x]
+            encoder = fit("table", rows)
+            stored = StoredEncoder("table", "", encoder.channels, {"model": encoder.model()})
+            suited = stored.model(len(set(y)), POOL)
+            settings = ProjectSettings(likelihood="gaussian").model_parts("table", stored.columns, suited)
+            yield Data(name, np.asarray(encoder.encode(rows).table.toarray()), y, learner_settings(settings))
 
 
-def theirs(dataset, classifier, repeats, limit=np.inf):
-    """scikit-activeml: uncertainty sampling, the model fitted again after each label."""
-    scale = StandardScaler().fit(dataset.x)
-    x, x_test = scale.transform(dataset.x), scale.transform(dataset.x_test)
-    accuracies, spent, labels, begun = [], 0.0, 0, time.perf_counter()
-    for repeat in range(repeats):
-        rng = np.random.default_rng(repeat)
-        y = np.full(len(x), np.nan)
-        model = SklearnClassifier(classifier(), classes=np.arange(dataset.n_classes), random_state=repeat)
-        strategy = UncertaintySampling(method="margin_sampling", random_state=repeat)
-        first = rng.permutation(len(x))[: dataset.n_classes]
-        y[first] = dataset.y[first]
-        row = []
-        for n in range(len(first) + 1, BUDGETS[-1] + 1):
-            start = time.perf_counter()
-            item = strategy.query(x, y, clf=model, fit_clf=True)[0]
-            y[item] = dataset.y[item]
-            spent += time.perf_counter() - start
-            labels += 1
-            if n in BUDGETS:
-                row.append(float(np.mean(model.fit(x, y).predict(x_test) == dataset.y_test)))
-            if time.perf_counter() - begun > limit:
-                return None, 1000 * spent / labels
-        accuracies.append(row)
-    return np.mean(accuracies, axis=0), 1000 * spent / labels
+def texts(folder: Path) -> Iterator[Data]:
+    """The words of the text encoder: directions of most variance of the square roots of their shares."""
+    for name, items, labels in texts_of(folder):
+        if name == "reuters_r52.csv":
+            topics, counts = np.unique(labels, return_counts=True)
+            kept = np.isin(labels, topics[np.argsort(-counts)[:8]])
+            items, labels = [text for text, keep in zip(items, kept, strict=True) if keep], labels[kept]
+            name = "reuters, 8 topics"
+        some = np.random.default_rng(0).permutation(len(labels))[: 4 * POOL]
+        chosen = [items[i] for i in some]
+        words = fit("text", chosen, {"model": None, "characters": 0}).encode(chosen).table
+        x = TruncatedSVD(TOPICS, random_state=0).fit_transform(normalize(np.sqrt(normalize(words, "l1"))))
+        yield vectors(name.removesuffix(".csv"), x, labels[some])
 
 
-def main():
+def features(folder: Path) -> Iterator[Data]:
+    """Pictures as visual words or pixels, and measurements."""
+    digits = load_digits(return_X_y=True)
+    yield vectors("digits", *digits)
+    for name in ("pendigits", "satimage", "scene15_bovw200"):
+        with np.load(folder / f"{name}.npz") as arrays:
+            x = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(float)
+            y = np.concatenate([arrays["y_train"], arrays["y_test"]])
+        if name == "scene15_bovw200":
+            x = np.sqrt(normalize(x, "l1"))
+        yield vectors(name, x, y)
+
+
+def vectors(name: str, x, y) -> Data:
+    """Numbers under an RBF kernel."""
+    settings = ProjectSettings(likelihood="gaussian", kernel="rbf").model_parts()
+    return Data(name, np.asarray(x, dtype=float), np.asarray(y).astype(str), learner_settings(settings))
+
+
+def learn(split: Split, ask: Callable[[OnlineLearner, int], int]) -> Result:
+    """Ask, answer, learn; hyperparameters are found at doubling numbers of labels."""
+    classes = sorted({*split.data.y})
+    learner, found = OnlineLearner(split.data.settings, classes), {}
+    learner.add_items(split.x)
+    for n in range(1, MARKS[-1] + 1):
+        item = ask(learner, n)
+        learner.label(item, split.y[item])
+        if n in TUNED:
+            learner.tune()
+        if n in MARKS:
+            found[n] = float(np.mean(np.array(classes)[learner.predict(split.x_test)] == split.y_test)), np.nan
+    return found
+
+
+def by_strategy(split: Split, strategy: str) -> Result:
+    """One of ours."""
+    return learn(split, lambda learner, n: learner.query(1, strategy, seed=split.seed * 1_000_003 + n)[0].row)
+
+
+def by_order(split: Split, asked: Callable[[], tuple[list[int], Result]]) -> Result:
+    """Our predictions from labels that another strategy asked for."""
+    items = asked()[0]
+    return learn(split, lambda _, n: items[n - 1])
+
+
+def scaled(split: Split) -> tuple[Floats, Floats]:
+    """Rows as linear models and clusters want them: columns of variance 1."""
+    scale = StandardScaler().fit(split.x)
+    return scale.transform(split.x), scale.transform(split.x_test)
+
+
+def scikit_activeml(split: Split, name: str) -> tuple[list[int], Result]:
+    """The items in the order they were asked for, and the accuracy of logistic regression on the way.
+
+    Strategies that look at a model begin with ten labels drawn at random.
+    """
+    x, x_test = scaled(split)
+    classes, codes = np.unique(split.data.y, return_inverse=True)
+    truth, y = np.searchsorted(classes, split.y), np.full(len(x), np.nan)
+    model = SklearnClassifier(LogisticRegression(max_iter=100), classes=np.arange(len(classes)), random_state=0)
+    query, items = queries(name, x, len(classes), model, split.seed), []
+    if name in ("margin", "BADGE", "DropQuery"):
+        items = np.random.default_rng(split.seed).permutation(len(x))[:STEP].tolist()
+    found: Result = {}
+    while True:
+        y[items] = truth[items]
+        if len(items) in MARKS:
+            fitted = model.fit(x, y)
+            found[len(items)] = float(np.mean(classes[fitted.predict(x_test).astype(int)] == split.y_test)), np.nan
+        if len(items) >= MARKS[-1]:
+            return items, found
+        items += [int(item) for item in query(y)]
+
+
+def queries(name: str, x: Floats, n_classes: int, model, seed: int) -> Callable[[np.ndarray], Iterable[int]]:
+    """The next items by scikit-activeml, from labels that are not numbers where there are none."""
+    if name == "TypiClust":
+        chosen = TypiClust(random_state=seed, cluster_algo_dict={"n_init": 1})
+        return lambda y: chosen.query(x, y, batch_size=STEP)
+    if name == "ProbCover":  # its radii are for rows of about this size
+        some = x[:100]
+        near = x / np.median(np.linalg.norm(some[:, None] - some, axis=2))
+        cover = ProbCover(n_classes, random_state=seed, cluster_algo=KMeans)
+        return lambda y: cover.query(near, y, batch_size=STEP)
+    looking = {
+        "margin": partial(UncertaintySampling, method="margin_sampling"),
+        "BADGE": Badge,
+        "DropQuery": DropQuery,
+    }[name](random_state=seed)
+    return lambda y: looking.query(x, y, model, batch_size=STEP)
+
+
+THEIRS = ("margin", "TypiClust", "ProbCover", "DropQuery", "BADGE")
+
+
+def runs(data: Data, seed: int, theirs: bool) -> Iterator[tuple[str, Callable[[], Result]]]:
+    """Name of each side, and what runs it."""
+    split = data.split(seed)
+    for strategy in OURS:
+        yield strategy, partial(by_strategy, split, strategy)
+    for name in THEIRS if theirs else ():
+        asked = cache(partial(scikit_activeml, split, name))
+        yield name, partial(by_order, split, asked)
+        yield f"{name}, LR", lambda asked=asked: asked()[1]  # type: ignore[misc]
+
+
+def differences(kept: Kept, name: str, side: str, value: Callable[[Result], float]) -> Floats:
+    """Of a side and `unc`, in points, seed by seed."""
+    pairs = [
+        (kept.runs[key], kept.runs[name, key[1], "unc"])
+        for key in kept.runs
+        if key[0] == name and key[2] == side and (name, key[1], "unc") in kept.runs
+    ]
+    return np.array([100.0 * (value(one) - value(other)) for one, other in pairs])
+
+
+def told(values: Floats) -> str:
+    """A mean with its standard error."""
+    if not len(values):
+        return ""
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+    return f"{values.mean():+.1f} +- {error:.1f}"
+
+
+def show(kept: Kept) -> None:
+    """Two tables: area under the curve by data set, and means over the sets by number of labels."""
+    names = list(dict.fromkeys(key[0] for key in kept.runs))
+    sides = [side for side in dict.fromkeys(key[2] for key in kept.runs) if side != "unc"]
+    print("| data | runs | unc | " + " | ".join(sides) + " |\n" + "| --- " * (len(sides) + 3) + "|")
+    for name in names:
+        own = np.array([area(run) for key, run in kept.runs.items() if key[0] == name and key[2] == "unc"])
+        cells = [told(differences(kept, name, side, area)) for side in sides]
+        print(f"| {name} | {len(own)} | {100 * own.mean():.1f} | " + " | ".join(cells) + " |")
+    measures: dict[str, Callable[[Result], float]] = {"area": area}
+    measures |= {f"at {n}": lambda run, n=n: run[n][0] for n in SHOWN}  # type: ignore[misc]
+    for title, value in measures.items():
+        means = [[found.mean() for name in names if len(found := differences(kept, name, s, value))] for s in sides]
+        print(f"| {title}, mean of sets |  |  | " + " | ".join(told(np.array(mean)) for mean in means) + " |")
+
+
+def main() -> None:
+    """Seed by seed, so that what is done is balanced at any time."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("../shared/data"))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--theirs", type=int, default=4, help="every so many seeds scikit-activeml runs, too")
+    parser.add_argument("--keep", type=Path, help="a file for the runs: those in it are not run again")
+    parser.add_argument("--show", action="store_true", help="only what the file holds")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    _jit.compile_all()
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("../shared/data")
-    datasets = {"checker board": checker_board(), "digits": digits()}
-    datasets |= {name: cut(read_dataset(folder / f"{name}.npz"), name) for name in FILES}
-    datasets = {name: datasets[name] for name in sys.argv[2:] or datasets}
-    heads = [*OURS, "LR margin (scikit-activeml)", "sklearn GP margin (scikit-activeml)"]
-    print("| data | " + " | ".join(heads) + " | ms a label: ours (unc), LR, GP |", flush=True)
-    print("| --- " * (len(heads) + 2) + "|", flush=True)
-    for name, dataset in datasets.items():
-        initial = 16 if name == "checker board" else 0  # eight a class, as in Freytag2012
-        results = {strategy: ours(dataset, strategy, initial) for strategy in OURS}
-        results["lr"] = theirs(dataset, lambda: LogisticRegression(max_iter=300), 1)
-        results["gp"] = theirs(dataset, lambda: GaussianProcessClassifier(RBF(3.0), optimizer=None), 1, GP_SECONDS)
-        cells = [
-            " / ".join(f"{100 * a:.1f}" for a in acc) if acc is not None else "too slow" for acc, _ in results.values()
-        ]
-        pace = ", ".join(f"{results[key][1]:.1f}" for key in ("unc", "lr", "gp"))
-        print(f"| {name} | " + " | ".join(cells) + f" | {pace} |", flush=True)
+    kept = Kept(arguments.keep)
+    if not arguments.show:
+        _jit.compile_all()
+        folder = arguments.folder
+        everything = [*tables(folder), *texts(folder), *features(folder)]
+        for seed in range(arguments.seeds):
+            for data in everything:
+                for side, run in runs(data, seed, seed % arguments.theirs == 0):
+                    kept.run((data.name, seed, side), run)
+    show(kept)
 
 
 if __name__ == "__main__":
