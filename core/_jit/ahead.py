@@ -7,15 +7,13 @@ import numpy as np
 from numba import types
 
 from core._jit.compile import BLOCK, INDEX, VECTOR, check_slice, helper, kernel
+from core._jit.normal import log_ndtr, ndtr
 from core._types import Floats, Indices
 
 CUBE = types.Array(types.float64, 3, "C")
 PLACES = types.Array(types.int64, 2, "C")
 STEPS = types.Array(types.float64, 4, "C")
 
-ROOT_HALF = math.sqrt(0.5)
-TAIL = -30.0  # below it log Phi by its asymptotic series
-HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 PROBIT, SOFTMAX = 0, 1  # links
 
 
@@ -33,15 +31,6 @@ ITEMS = types.NamedTuple([CUBE, BLOCK, BLOCK, PLACES, PLACES], Items)  # type: i
 
 
 @helper
-def log_ndtr(z: float) -> float:
-    """log Phi(z)."""
-    if z > TAIL:
-        return math.log(0.5 * math.erfc(-z * ROOT_HALF))
-    square = 1.0 / (z * z)
-    return -0.5 * z * z - math.log(-z) - HALF_LOG_2PI + math.log1p(-square * (1.0 - 3.0 * square))
-
-
-@helper
 def to_probabilities(logs: Floats) -> None:
     """Numbers that are logarithms of weights become shares of 1."""
     most = -np.inf
@@ -56,20 +45,41 @@ def to_probabilities(logs: Floats) -> None:
 
 
 @helper
+def scale_of(link: int, variance: float, noise: float) -> float:
+    """What means are multiplied by for the variance of the function (MacKay's rule under softmax)."""
+    return 1.0 / math.sqrt(variance + noise if link == PROBIT else 1.0 + math.pi * variance / 8.0)
+
+
+@helper
+def log_weight(link: int, mean: float) -> float:
+    """The logarithm of what a class has a share by."""
+    return max(log_ndtr(mean), -1e300) if link == PROBIT else mean
+
+
+@helper
+def entropy(logs: Floats) -> float:
+    """Of the shares that numbers have whose logarithms these are: log sum w - sum w log w / sum w."""
+    most = -np.inf
+    for m in range(logs.size):
+        most = max(most, logs[m])
+    total, moment = 0.0, 0.0
+    for m in range(logs.size):
+        weight = math.exp(logs[m] - most)
+        total += weight
+        moment += weight * (logs[m] - most)
+    return math.log(total) - moment / total
+
+
+@helper
 def class_probabilities(link: int, pure: int, variance: float, noise: float, means: Floats) -> None:
     """Means of the M classes become their probabilities, in place; a leaf of one class is sure of it."""
     if pure >= 0:
         for m in range(means.size):
             means[m] = 1.0 if m == pure else 0.0
         return
-    if link == PROBIT:
-        scale = 1.0 / math.sqrt(variance + noise)
-        for m in range(means.size):
-            means[m] = max(log_ndtr(means[m] * scale), -1e300)
-    else:
-        shrink = 1.0 / math.sqrt(1.0 + math.pi * variance / 8.0)
-        for m in range(means.size):
-            means[m] *= shrink
+    scale = scale_of(link, variance, noise)
+    for m in range(means.size):
+        means[m] = log_weight(link, means[m] * scale)
     to_probabilities(means)
 
 
@@ -189,10 +199,39 @@ def expected_losses(
         out[i, 1] = apart / n_reference
 
 
-@helper
-def ndtr(z: float) -> float:
-    """Phi(z)."""
-    return 0.5 * math.erfc(-z * ROOT_HALF)
+@kernel((ITEMS, ITEMS, CUBE, CUBE, INDEX, STEPS, BLOCK, VECTOR, INDEX, INDEX))
+def expected_entropies(
+    x: Items,
+    r: Items,
+    covariance: Floats,
+    reach: Floats,
+    link: int,
+    steps: Floats,
+    chances: Floats,
+    out: Floats,
+    first: int,
+    last: int,
+) -> None:
+    """out[i] = the first column of `expected_losses` for the entropy and one posterior, by logarithms alone."""
+    n_reference, n_answers, n_classes = r.mean.shape[1], chances.shape[1], x.mean.shape[2]
+    check_pairs(x, r, covariance)
+    check_pairs(x, r, reach)
+    check_slice(first, last, min(x.mean.shape[1], out.size, chances.shape[0], steps.shape[1]))
+    check_slice(0, 1, min(x.mean.shape[0], steps.shape[0]))
+    check_slice(0, n_answers, steps.shape[2])
+    check_slice(0, n_classes, steps.shape[3])
+    logs = np.empty(n_classes)
+    for i in range(first, last):
+        total, spread = 0.0, x.variance[0, i] + x.noise[0, i]
+        for j in range(n_reference):
+            left = max(r.variance[0, j] - covariance[0, i, j] ** 2 / spread, 0.0)
+            scale = scale_of(link, left, r.noise[0, j])
+            for a in range(n_answers):
+                for m in range(n_classes):
+                    mean = r.mean[0, j, m] + reach[0, i, j] * steps[0, i, a, m]
+                    logs[m] = log_weight(link, mean * scale)
+                total += chances[i, a] * entropy(logs)
+        out[i] = total / n_reference
 
 
 @helper

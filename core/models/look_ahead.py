@@ -18,7 +18,7 @@ from core.probabilities import Likelihood
 ANSWERS = 3  # the likeliest, of as many classes as there are
 NODES, WEIGHTS = hermegauss(12)
 ROUNDS = 20  # of Newton's method for one label under softmax
-WORK = 30  # entries of plain work that the probability of a class costs
+WORK = 10  # entries of plain work that the probability of a class costs
 JITTER = 1e-12  # relative
 
 Covariances = Callable[[Indices, Indices], Floats]
@@ -165,6 +165,8 @@ class LookAhead:
 
     def expected_loss(self) -> Floats:
         """The mean loss over the reference that is expected once there is an answer, q."""
+        if self.costs is None and len(self.items.mean) == 1:
+            return self._entropies()
         return self._losses(self.costs)[:, 0]
 
     def information(self) -> Floats:
@@ -195,6 +197,20 @@ class LookAhead:
             :, None
         ]
         return np.asarray(-0.5 * np.log1p(-np.minimum(self.covariance**2 / spreads, 1.0 - 1e-15)).mean(axis=(0, 2)))
+
+    def _entropies(self) -> Floats:
+        """The first column of the losses, for one posterior and the log loss."""
+        answers, chances = self.answers
+        steps, out = np.ascontiguousarray(self.steps(answers)), np.empty(len(self.rows))
+        link = _link(self.likelihood)
+        over_slices(
+            lambda lo, hi: ahead.expected_entropies(
+                self.items, self.around, self.covariance, self.reach, link, steps, chances, out, lo, hi
+            ),
+            len(out),
+            self.covariance.size * steps[0, 0].size * WORK,
+        )
+        return out
 
     def _losses(self, costs: Floats | None) -> Floats:
         answers, chances = self.answers

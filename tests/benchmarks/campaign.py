@@ -35,6 +35,7 @@ MARKS = (10, 20, 30, 40, 50, 60, 80, 100, 120, 140, 160, 180, 200)  # labels at 
 SHOWN = (50, 100, 200)
 TUNED = (10, 20, 40, 80, 160)  # labels at which hyperparameters are found
 TOPICS = 100  # columns of a text
+LARGEST = 8  # topics of Reuters, which has 52
 STEP = 10  # scikit-activeml asks for so many at a time, as its models are fitted anew for each
 OURS = ("unc", "random", "mean", "eer", "epig", "uherding")
 
@@ -81,16 +82,13 @@ def tables(folder: Path) -> Iterator[Data]:
 def texts(folder: Path) -> Iterator[Data]:
     """The words of the text encoder: directions of most variance of the square roots of their shares."""
     for name, items, labels in texts_of(folder):
-        if name == "reuters_r52.csv":
-            topics, counts = np.unique(labels, return_counts=True)
-            kept = np.isin(labels, topics[np.argsort(-counts)[:8]])
-            items, labels = [text for text, keep in zip(items, kept, strict=True) if keep], labels[kept]
-            name = "reuters, 8 topics"
-        some = np.random.default_rng(0).permutation(len(labels))[: 4 * POOL]
+        topics, counts = np.unique(labels, return_counts=True)
+        largest = np.flatnonzero(np.isin(labels, topics[np.argsort(-counts)[:LARGEST]]))
+        some = np.random.default_rng(0).permutation(largest)[: 4 * POOL]
         chosen = [items[i] for i in some]
         words = fit("text", chosen, {"model": None, "characters": 0}).encode(chosen).table
         x = TruncatedSVD(TOPICS, random_state=0).fit_transform(normalize(np.sqrt(normalize(words, "l1"))))
-        yield vectors(name.removesuffix(".csv"), x, labels[some])
+        yield vectors(name.removesuffix(".csv"), np.asarray(x), labels[some])
 
 
 def features(folder: Path) -> Iterator[Data]:
@@ -106,7 +104,7 @@ def features(folder: Path) -> Iterator[Data]:
         yield vectors(name, x, y)
 
 
-def vectors(name: str, x, y) -> Data:
+def vectors(name: str, x: Floats, y: np.ndarray) -> Data:
     """Numbers under an RBF kernel."""
     settings = ProjectSettings(likelihood="gaussian", kernel="rbf").model_parts()
     return Data(name, np.asarray(x, dtype=float), np.asarray(y).astype(str), learner_settings(settings))
@@ -150,7 +148,7 @@ def scikit_activeml(split: Split, name: str) -> tuple[list[int], Result]:
     Strategies that look at a model begin with ten labels drawn at random.
     """
     x, x_test = scaled(split)
-    classes, codes = np.unique(split.data.y, return_inverse=True)
+    classes = np.unique(split.data.y)
     truth, y = np.searchsorted(classes, split.y), np.full(len(x), np.nan)
     model = SklearnClassifier(LogisticRegression(max_iter=100), classes=np.arange(len(classes)), random_state=0)
     query, items = queries(name, x, len(classes), model, split.seed), []
@@ -167,7 +165,9 @@ def scikit_activeml(split: Split, name: str) -> tuple[list[int], Result]:
         items += [int(item) for item in query(y)]
 
 
-def queries(name: str, x: Floats, n_classes: int, model, seed: int) -> Callable[[np.ndarray], Iterable[int]]:
+def queries(
+    name: str, x: Floats, n_classes: int, model: SklearnClassifier, seed: int
+) -> Callable[[np.ndarray], Iterable[int]]:
     """The next items by scikit-activeml, from labels that are not numbers where there are none."""
     if name == "TypiClust":
         chosen = TypiClust(random_state=seed, cluster_algo_dict={"n_init": 1})

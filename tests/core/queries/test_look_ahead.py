@@ -82,6 +82,12 @@ def test_losses_that_are_none(loss, message):
         pool()[0].query(1, "eer", loss=loss)
 
 
+@pytest.mark.parametrize("likelihood", ["gaussian", "softmax"])
+def test_the_log_loss_of_one_posterior_needs_no_probabilities(likelihood):
+    ahead = state_of(pool(likelihood=likelihood)[0], np.arange(14, N)).ahead
+    assert ahead.expected_loss() == pytest.approx(ahead._losses(None)[:, 0], rel=1e-12)
+
+
 def moments(mean, variance):
     return one_posterior(np.atleast_2d(mean).T * [-1.0, 1.0], np.asarray(variance), NOISE)
 
