@@ -15,8 +15,8 @@ def predict_each_other(labels: Indices, right: NDArray[np.bool_]) -> bool:
     `right` says of each of n labels whether the others predicted it. One prediction that is better and one that is
     worse are added, so that few labels prove nothing.
 
-    >>> labels = np.array([0, 1] * 6)
-    >>> predict_each_other(labels, np.ones(12, dtype=bool)), predict_each_other(labels, labels == 0)
+    >>> labels = np.array([0] * 12 + [1] * 8)
+    >>> predict_each_other(labels, np.ones(20, dtype=bool)), predict_each_other(labels, labels == 0)
     (True, False)
     """
     if len(labels) >= MOST:

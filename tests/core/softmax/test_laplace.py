@@ -6,6 +6,7 @@ from scipy.special import softmax
 
 from core.classes import ClassTree
 from core.models import softmax_state
+from core.models.look_ahead import one_posterior
 from core.models.softmax_state import SoftmaxState
 from core.queries import STRATEGIES, pick
 from core.softmax import Prior, SoftmaxRegression, centred, laplace_posterior, row_weights
@@ -64,7 +65,10 @@ def pool(n_classes=3):
     covariance = lambda a, b: posterior.covariance(op.training_rows(b))(op.training_rows(a))  # noqa: E731
     kernel = lambda a, b: op.cross(op.training_rows(b))[a]  # noqa: E731
     noise = 1.0 / row_weights(softmax(mean, axis=1)).mean()
-    return SoftmaxState(mean, posterior.variance(later), noise, rows, covariance, kernel, rows[::2], np.arange(N // 2))
+    variance = posterior.variance(later)
+    around = one_posterior(mean[::2], variance[::2], noise)
+    known = np.arange(N // 2)
+    return SoftmaxState(mean, variance, noise, rows, covariance, kernel, rows[::2], known, around=around)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
