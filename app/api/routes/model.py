@@ -51,7 +51,7 @@ async def predict_row(at: Reader, body: schemas.PredictOne) -> Any:
 
 
 def _of_items(project: Project, keys: list[str]) -> bytes:
-    return _written(predict_items(project.view, [project.numbers.get(key) for key in keys]))
+    return _written(predict_items(project.view, [project.item_numbers.get(key) for key in keys]))
 
 
 def _table(project: Project, body: schemas.PredictRows) -> Any:

@@ -81,7 +81,7 @@ class Service:
     @property
     def media(self) -> Media:
         """Pictures of items."""
-        return Media(self.settings.data_dir / "media")
+        return Media(self.settings.data_dir / "media", self.settings.max_pixels)
 
     @property
     def is_ready(self) -> bool:
