@@ -13,7 +13,6 @@ from core.drafts import Drafted, all_or_nothing
 from core.factory import untuned
 from core.forest import Forest, LeafSettings, Tree, dump_trees, groups, load_trees, tree_rule, tune_shared
 from core.forest.tuning import LeavesTuned
-from core.histograms import RawRows
 from core.kernels import Kernel
 from core.linalg import AtBound, HistogramOperator, Operator, Predictor
 from core.models.base import Answers, LeftOut, ModelName, MomentAnswers
@@ -189,7 +188,7 @@ class ForestPool(Drafted):
     def append(self, rows: Rows) -> None:
         """More items, with levels for their values where there is room."""
         forest, operator = self.forest, self.operator
-        if isinstance(operator, HistogramOperator) and isinstance(rows, RawRows):
+        if isinstance(operator, HistogramOperator):
             rows = operator.learn_levels(rows)
             for place, known in forest.models.items():
                 regression = known.regression.draft()

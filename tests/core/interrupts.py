@@ -14,10 +14,9 @@ import numpy as np
 import core
 
 TORTURE = os.environ.get("ASKNEXT_TORTURE") == "1"
-LONG = 5_000  # lines of a run that is not repeated for each of them
+MOST = 300  # steps that a run is cut off at in torture
 EARLY = 4_000  # steps that are reached sooner than a process is copied
 DEEP = 2  # calls, from the innermost, that tell ways to a step apart
-OTHERS = 100  # steps of a long run besides those that stand for all
 CORE = str(Path(core.__file__).parent)
 # What makes arrays: numpy's own functions, as core, scipy and scikit-learn call them.
 ALLOCATING = (
@@ -147,18 +146,19 @@ def _end_copy(check):
         os._exit(status)
 
 
-def places(lines, total, few, seed=0):
-    """The numbers of the steps to be cut off at: first, last and some between; in torture all, unless it is long."""
-    if total <= few or (TORTURE and lines < LONG):
+def places(total, few):
+    """The numbers of the steps to be cut off at: first, last and some between."""
+    if total <= few:
         return list(range(1, total + 1))
-    between = np.random.default_rng(seed).choice(np.arange(2, total), few - 2, replace=False)
+    between = np.random.default_rng(0).choice(np.arange(2, total), few - 2, replace=False)
     return sorted({1, total, *between.tolist()})
 
 
-def ways(at, run, seed=0):
-    """Steps of a run that stand for all: the first and the last time that each way is gone; and some others.
+def ways(at, run, total):
+    """Steps of a run that stand for all: the first and the last time that each way is gone, or a sample of these.
 
-    A way is the line, and the line that called its function. Searches go the same ways hundreds of times.
+    A way is the line, and the line that called its function. Searches go the same ways hundreds of times. Runs of
+    other lengths have other samples, so that few ways are in none.
     """
     first, last, told = {}, {}, count(1)
 
@@ -172,5 +172,5 @@ def ways(at, run, seed=0):
 
     with at(count(1), look):
         run()
-    others = np.random.default_rng(seed).integers(1, next(told), OTHERS).tolist()
-    return sorted({*first.values(), *last.values(), *others})
+    steps = sorted({*first.values(), *last.values()})
+    return sorted(np.random.default_rng(total).permutation(steps)[:MOST].tolist())

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from core import Labelling, OnlineLearner, Settings
-from core.histograms import Chunked
+from core.histograms import Chunked, Histograms
 from core.insight.pool_map import plane_map
 from core.posterior import DualPosterior, LevelPosterior
-from core.posterior.parts import concatenate_parts
+from core.posterior.parts import LocalParts, Part, concatenate_parts, rows_of
 from core.queries import STRATEGIES
 from core.rows import Size
-from tests.core.cut import CutEngine
+from tests.core.cut import CutEngine, CutParts
 from tests.core.data import size, word_counts
 
 M = size(700, 90)
@@ -91,3 +91,13 @@ def test_what_is_found_in_parts_becomes_one():
     assert concatenate_parts([one, one + 3]).tolist() == [0, 1, 2, 3, 4, 5]
     assert Size.total([Size(2, 7, coded=True), Size(3, 0, coded=False)]) == Size(5, 7, coded=False)
     assert Size.total([Size(2, 7, coded=True)] * 2) == Size(4, 14, coded=True)
+
+
+def test_rows_in_parts_are_those_of_the_whole():
+    coded = Histograms.of(X).rows
+    whole = Part.begin(coded)
+    assert rows_of(LocalParts(whole)) is coded
+    found = rows_of(CutParts([block for _, block in whole.blocks(size=16)], 16))
+    assert len(found) == len(coded)
+    assert np.array_equal(found.codes, coded.codes)
+    assert np.array_equal(found.starts, coded.starts)

@@ -59,6 +59,23 @@ def test_the_choice_of_a_posterior_is_looked_at_again_as_labels_double():
     assert names[-1] == "levels"
 
 
+@pytest.mark.parametrize(("rule", "fits"), [("auto", [10, 21]), ("dual", [10])])
+def test_the_choice_is_made_anew_once_labels_are_more_than_twice_as_many(rule, fits, monkeypatch):
+    """All other labels are updates."""
+    fitted_at, fit = [], LabelRegression._fit
+
+    def fit_and_tell(self):
+        fitted_at.append(len(self.labels))
+        fit(self)
+
+    monkeypatch.setattr(LabelRegression, "_fit", fit_and_tell)
+    x, y = word_counts(40, 3, 2)
+    growing = model(x[:10], y[:10], 2, rule=rule)
+    for i in range(10, 40):
+        growing.add(raw_rows(x[i : i + 1]), y[i : i + 1])
+    assert fitted_at == fits
+
+
 @pytest.mark.parametrize(
     ("n", "levels", "nnz", "memory", "expected"),
     [

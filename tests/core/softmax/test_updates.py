@@ -10,6 +10,7 @@ from core.histograms import raw_rows
 from core.kernels import RBFKernel
 from core.linalg import StoredOperator, Units
 from core.softmax import JointKernel, Prior, SoftmaxClasses, SoftmaxRegression, Targets, fit
+from core.softmax.subspace import Subspace
 from tests.core.data import size
 from tests.core.softmax.problems import TREES, N, operator, prior
 
@@ -127,6 +128,20 @@ def test_a_new_class_and_a_class_that_becomes_a_node():
     assert np.allclose(
         found.solution.latents[:, 0, 3], found.solution.latents[:, 0, 4], atol=1e-6
     )  # nothing tells them apart
+
+
+def test_directions_move_with_their_classes():
+    """A class that is new has nothing in them, and the products stay those of the kernel."""
+    past = Subspace(5, 3)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        past.keep(rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), 1.0)
+    p, kp = (pairs.copy() for pairs in past.by_row())
+    past.renumber(np.array([3, 0, 1]), 5)
+    assert past.shape == (5, 5)
+    for before, after in zip((p, kp), past.by_row(), strict=True):
+        assert np.array_equal(after[:, :, [3, 0, 1]], before)
+        assert not after[:, :, [2, 4]].any()
 
 
 def test_classes_may_change_places():
