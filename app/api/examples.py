@@ -61,13 +61,27 @@ JOB = {
     "created_at": "2026-11-16T05:26:25.400000Z",
     "finished_at": None,
 }
-ADVICE = {
-    "name": "leave-one-out accuracy",
-    "value": 0.93,
-    "low": 0.78,
-    "high": 0.99,
+ACCURACY = {
+    "target": 0.95,
+    "drawn": 40,
+    "right": 39,
+    "value": 0.975,
+    "low": 0.86,
+    "expected": 0.96,
+    "expected_more": 0.97,
+    "more": 50,
+    "sure": 0.81,
     "stop": False,
-    "reason": "go on: 93.3% of the labels are predicted by the others",
+    "sentence": "On 40 items drawn at random the model was right on 39 (97 %, at least 86 %).",
+    "advice": "Keep labelling: of the items without a label the model is right on about 96 %, with 50 more labels on "
+    "97 %, but it takes more labels to be sure of the target of 95 %.",
+}
+ESTIMATE = {
+    "name": "mean pool uncertainty",
+    "value": 0.07,
+    "low": None,
+    "high": None,
+    "meaning": "the model itself expects to be wrong on this share of the items",
 }
 KEY = {
     "id": ID,
@@ -132,7 +146,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "classes": {"cat": 16, "dog": 14},
         "training": None,
         "sequence": 30,
-        "advice": [ADVICE],
+        "accuracy": ACCURACY,
+        "estimates": [ESTIMATE],
     },
     "Predictions": {
         "model_version": 42,
@@ -158,10 +173,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "Versions": {"versions": ["asknext-41", "asknext-42"]},
     "Insights": {
         "version": 42,
+        "accuracy": ACCURACY,
         "curve": [CURVE_POINT],
         "classes": CLASS_COUNTS,
         "uncertainty": {"edges": [0.0, 0.25, 0.5], "counts": [800, 170]},
-        "advice": [ADVICE],
+        "estimates": [ESTIMATE],
     },
     "SearchProgress": {
         "wanted": "relevant",
@@ -212,7 +228,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "solver": "dual",
         "hyperparameters": {"eta": 1.0, "bias": 1.0, "weight[0]": 1.0, "noise": 0.1},
         "channels": [{"name": "group 0", "weight": 1.0}],
-        "figures": {"accuracy": CURVE_POINT, "advice": [ADVICE], "confusion": {"cat": {"cat": 15, "dog": 1}}},
+        "figures": {"accuracy": ACCURACY, "estimates": [ESTIMATE], "confusion": {"cat": {"cat": 15, "dog": 1}}},
         "annotators": [{"name": "ann", "items": 30, "last_at": "2026-11-16T05:26:30.100000Z"}],
         "agreement": {"items": 20, "agreement": 0.9, "alpha": 0.8},
         "training": {"created_at": "2026-11-16T05:26:28.200000Z", "labels": 28, "items": 1000},

@@ -1,4 +1,4 @@
-"""When to stop: estimates of how good the model is, each with a plain recommendation and its reason."""
+"""How good the model is, from sides that are no guarantee, and how it became so: the learning curve."""
 
 from dataclasses import dataclass
 
@@ -7,29 +7,26 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from core._types import Floats, Indices
-from core.insight.track_record import TrackRecord
 
 Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.95
-GOOD_ACCURACY = 0.95
-STABLE = 0.99
-SURE = 0.05
 ENOUGH = 20  # answers below which a share says little
 WINDOW = 50  # answers that a point of the learning curve looks back on
 MAX_POINTS = 60  # of a learning curve
 
+LEFT_OUT = "leave-one-out accuracy"
+
 
 @dataclass(frozen=True)
-class Advice:
-    """One estimate. `low` and `high` bound it with 95 % confidence where that can be said."""
+class Estimate:
+    """One estimate, and in words what it is; `low` and `high` bound it with 95 % confidence where that can be said."""
 
     name: str
     value: float | None
     low: float | None
     high: float | None
-    stop: bool
-    reason: str
+    meaning: str
 
 
 def interval(right: int, total: int) -> tuple[float, float]:
@@ -44,14 +41,9 @@ def interval(right: int, total: int) -> tuple[float, float]:
     return low, high
 
 
-def advice(outcomes: Bools, record: TrackRecord, guesses: Indices, uncertainty: Floats) -> list[Advice]:
-    """From four sides: labels that others predict, items drawn at random, the pool's classes and its doubts."""
-    return [
-        leave_one_out_accuracy(outcomes),
-        random_accuracy(np.array(list(record.outcomes.values()), dtype=np.int64)),
-        stability(record.guesses, guesses),
-        pool_uncertainty(uncertainty),
-    ]
+def estimates(outcomes: Bools, before: Indices, now: Indices, uncertainty: Floats) -> list[Estimate]:
+    """From three sides: labels that others predict, the pool's classes some labels ago and now, and its doubts."""
+    return [leave_one_out_accuracy(outcomes), stability(before, now), pool_uncertainty(uncertainty)]
 
 
 @dataclass(frozen=True)
@@ -84,52 +76,28 @@ def learning_curve(labels: Indices, right: Indices) -> list[CurvePoint]:
     return points
 
 
-def leave_one_out_accuracy(outcomes: Bools) -> Advice:
+def leave_one_out_accuracy(outcomes: Bools) -> Estimate:
     """Of the labels, each predicted from all others. Labels that were asked for are harder than the pool."""
-    name = "leave-one-out accuracy"
-    if len(outcomes) < ENOUGH:
-        return Advice(name, None, None, None, False, f"go on: {len(outcomes)} labels are too few, {ENOUGH} are needed")
-    right = int(outcomes.sum())
-    low, high = interval(right, len(outcomes))
-    return _share_advice(name, right / len(outcomes), low, high, "of the labels are predicted by the others")
+    n, right = len(outcomes), int(outcomes.sum())
+    if n < ENOUGH:
+        return Estimate(LEFT_OUT, None, None, None, f"{n} labels are too few, {ENOUGH} are needed")
+    meaning = f"{right} of {n} labels are predicted by all the others; most were asked for because they are hard"
+    return Estimate(LEFT_OUT, right / n, *interval(right, n), meaning)
 
 
-def random_accuracy(right: Indices) -> Advice:
-    """Of items that were drawn at random and predicted before they were labelled (1 right, 0 wrong)."""
-    name = "accuracy on random items"
-    if len(right) < ENOUGH:
-        reason = f"go on: {len(right)} items were drawn at random, {ENOUGH} are needed"
-        return Advice(name, None, None, None, False, reason)
-    low, high = interval(int(right.sum()), len(right))
-    return _share_advice(name, float(right.mean()), low, high, "of the items drawn at random were predicted right")
-
-
-def stability(before: Indices, now: Indices) -> Advice:
+def stability(before: Indices, now: Indices) -> Estimate:
     """Share of items whose predicted class is the same as some labels ago."""
     name = "stability of predictions"
     if len(before) == 0 or len(before) > len(now):
-        return Advice(name, None, None, None, False, "go on: there is nothing to compare with yet")
+        return Estimate(name, None, None, None, "there is nothing to compare with yet")
     share = float((before == now[: len(before)]).mean())
-    stop = share >= STABLE
-    word = "can stop" if stop else "go on"
-    return Advice(name, share, None, None, stop, f"{word}: {share:.1%} of the predictions did not change")
+    return Estimate(name, share, None, None, "this share of the predictions is the same as 20 to 40 labels ago")
 
 
-def pool_uncertainty(uncertainty: Floats) -> Advice:
+def pool_uncertainty(uncertainty: Floats) -> Estimate:
     """Mean over the pool of the probability that the predicted class is wrong."""
     name = "mean pool uncertainty"
     if not len(uncertainty):
-        return Advice(name, None, None, None, False, "go on: there is nothing to be sure of yet")
-    doubt = float(uncertainty.mean())
-    stop = doubt <= SURE
-    word = "can stop" if stop else "go on"
-    return Advice(
-        name, doubt, None, None, stop, f"{word}: by its own estimate the model errs on {doubt:.1%} of the pool"
-    )
-
-
-def _share_advice(name: str, value: float, low: float, high: float, what: str) -> Advice:
-    stop = low >= GOOD_ACCURACY
-    word = "can stop" if stop else "go on"
-    reason = f"{word}: {value:.1%} {what} (95 % sure of {low:.1%} to {high:.1%}; stop from {GOOD_ACCURACY:.0%})"
-    return Advice(name, value, low, high, stop, reason)
+        return Estimate(name, None, None, None, "there is nothing to be sure of yet")
+    meaning = "the model itself expects to be wrong on this share of the items"
+    return Estimate(name, float(uncertainty.mean()), None, None, meaning)

@@ -13,10 +13,11 @@ from core.checks import check_number, check_numbers, check_whole
 from core.classes import Nodes, checked_name
 from core.drafts import Drafted, all_or_nothing, read_only
 from core.histograms import Allocate, Chunked, Engine
+from core.insight.accuracy import TARGET, Accuracy
 from core.insight.explanations import Contributions, contributions
 from core.insight.pool_map import PoolKernel
-from core.insight.stopping import Advice
-from core.insight.track_record import TrackRecord
+from core.insight.stopping import Estimate
+from core.insight.track_record import Draw, TrackRecord
 from core.learner.choices import Choices, choose
 from core.learner.record import Labelling
 from core.learner.view import Published
@@ -226,9 +227,13 @@ class OnlineLearner(Drafted):
             raise ValueError(f"one-class scores need labels of exactly one class; there are {len(seen)}")
         return self.mean[:, seen[0]], -self.variance
 
-    def advice(self) -> list[Advice]:
-        """Whether to go on or stop, from four sides."""
-        return self.publish().advice()
+    def accuracy(self, target: float = TARGET) -> Accuracy:
+        """How many of the items without a label are classed right, and whether it is time to stop (see `Published`)."""
+        return self.publish().accuracy(target)
+
+    def estimates(self) -> list[Estimate]:
+        """What else can be said of the model, from three sides."""
+        return self.publish().estimates()
 
     def contributions(self, item: int) -> Contributions | None:
         """What each column adds to the means of an item; None for kernels that are not additive over columns."""
@@ -297,8 +302,8 @@ class OnlineLearner(Drafted):
         """Learn that this item is of this class; `noise_factor` multiplies the noise, for an unreliable annotator.
 
         With 1 / w the label counts as w labels, for a class that is rare and wanted. A second label for an item
-        replaces the first. Names may be new. Say `drawn` of items that were drawn at random: what the model thought of
-        them before tells how good it is.
+        replaces the first. Names may be new. Say `drawn` of items that were drawn at random among all without a label:
+        what the model thought of them before tells how good it is.
         """
         self._check_label(item, name, noise_factor)
         if item not in self._model.labelled_items:
@@ -337,7 +342,7 @@ class OnlineLearner(Drafted):
         self._add_new_classes(labels.values())
         numbers = {item: self.nodes.number(name) for item, name in labels.items()}
         guess = self.predicted if self.n_seen >= 2 else None  # before, there is nothing to tell apart
-        self._record = self._record.before_labels(numbers, guess, len(known), drawn, self.nodes.tree)
+        self._record = self._record.before_labels(numbers, guess, len(known), len(self), drawn, self.nodes.tree)
         known_labels = np.array(list(labels)), np.array(list(numbers.values())), np.array(list(noise_factors.values()))
         self._model.learn(*known_labels, refresh=refresh)
         self.version += 1
@@ -381,7 +386,7 @@ class OnlineLearner(Drafted):
         numbers = nodes.renumber(old, merged)
         self._model.renumber(numbers, nodes.tree)
         if merged or not np.array_equal(numbers[: len(self.classes)], np.arange(len(self.classes))):
-            self._record = TrackRecord(self._record.outcomes)  # the numbers of the guesses mean other classes
+            self._record = TrackRecord(self._record.draws)  # the numbers of the guesses mean other classes
         self.nodes = nodes
         self.version += 1
 
@@ -403,13 +408,19 @@ class OnlineLearner(Drafted):
             self.version += 1
 
     @all_or_nothing
-    def remember(self, outcomes: Mapping[int, int]) -> None:
-        """Whether items drawn at random were predicted (1 right, 0 wrong), by this learner or one before it."""
-        for item, right in outcomes.items():
+    def remember(self, draws: Mapping[int, tuple[int, int, int]]) -> None:
+        """Items that were drawn at random before: (1 if predicted right, else 0; labels there were; items there were).
+
+        They may have been predicted by another learner; those that this one remembers stay as they are.
+        """
+        for item, (right, labels, items) in draws.items():
             check_whole("item", item)
-            if check_whole("outcomes", right) > 1:
-                raise ValueError(f"outcomes must be 1 or 0 for each item; got {right!r} for item {item}")
-        self._record = replace(self._record, outcomes={**outcomes, **self._record.outcomes})
+            if check_whole("right", right) > 1:
+                raise ValueError(f"right must be 1 or 0 for each item; got {right!r} for item {item}")
+            check_whole("labels", labels)
+            check_whole("items", items, least=1)
+        before = {item: Draw(*draw) for item, draw in draws.items()}
+        self._record = replace(self._record, draws={**before, **self._record.draws})
 
     @classmethod
     def build(
@@ -465,7 +476,7 @@ class OnlineLearner(Drafted):
             **self._fitted.state(warm=not refit),
             "classes": np.array(self.nodes.given, dtype=np.str_),
             "parents": np.array(parents, dtype=np.str_),
-            "outcomes": np.array(list(self._record.outcomes.items()), dtype=np.int64).reshape(-1, 2),
+            "draws": np.array([(item, *draw) for item, draw in self._record.draws.items()], np.int64).reshape(-1, 4),
             "guesses": self._record.guesses,
             "later_guesses": self._record.later_guesses,
             "version": np.array(self.version),
@@ -478,8 +489,8 @@ class OnlineLearner(Drafted):
         parents = {name: parent for name, parent in zip(names, state["parents"].tolist(), strict=True) if parent}
         learner = cls(settings, names, allocate=allocate, parents=parents)
         learner._in_use = ModelInUse.restore(settings, state, learner.nodes.tree, allocate)
-        outcomes = {int(item): int(right) for item, right in state["outcomes"]}
-        learner._record = TrackRecord(outcomes, state["guesses"], state["later_guesses"])
+        draws = {item: Draw(*draw) for item, *draw in state["draws"].tolist()}
+        learner._record = TrackRecord(draws, state["guesses"], state["later_guesses"])
         learner.version = int(state["version"])
         return learner
 

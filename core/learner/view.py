@@ -9,8 +9,9 @@ import numpy as np
 from core._types import Floats, Indices
 from core.classes import Nodes
 from core.drafts import read_only
-from core.insight.stopping import Advice, advice
-from core.insight.track_record import TrackRecord
+from core.insight.accuracy import TARGET, Accuracy, Draws, judge
+from core.insight.stopping import Estimate, estimates
+from core.insight.track_record import Draw, TrackRecord
 from core.models.base import Answers, LeftOut, ModelName
 from core.posterior import Parts
 from core.posterior.parts import concatenate_parts, means_of, variances_of
@@ -107,12 +108,23 @@ class Published:
         items = np.flatnonzero(self.labels >= 0)
         return self.answers.left_out(items, self.labels[items], self.noises[items], self.nodes.tree)
 
-    def advice(self) -> list[Advice]:
-        """Whether to go on or stop, from four sides."""
+    def accuracy(self, target: float = TARGET, draws: Mapping[int, Draw] | None = None) -> Accuracy:
+        """How many of the items without a label are classed right, by items drawn at random.
+
+        `draws` are those of the learner's own record if they are not given. A target is met if `sure` says so.
+        """
+        labelled = np.flatnonzero(self.labels >= 0)
+        free = np.flatnonzero(self.labels < 0)
+        known = Draws.of(self.record.draws if draws is None else draws, labelled, len(self.labels))
+        stated = 1.0 - float(self.uncertainty[free].mean()) if len(free) and self.tells_classes_apart else None
+        return judge(known, len(labelled), stated, target)
+
+    def estimates(self) -> list[Estimate]:
+        """What else can be said of the model, from three sides."""
         known, left_out = self.tells_classes_apart, self.left_out
-        return advice(
+        return estimates(
             self.nodes.tree.covers(left_out.labels, left_out.predicted),
-            self.record,
+            self.record.guesses,
             self.predicted if known else self.labels[:0],
             self.uncertainty if known else self.noises[:0],
         )

@@ -13,6 +13,7 @@ from app.services.model.explanations import ExplainItem, explain
 from app.services.model.map import points
 from app.services.project.ledger import Kind
 from app.services.reports import insights, report
+from app.services.reports.accuracy import TakeEvidence
 from app.services.reports.card import card
 from app.services.reports.rankings import Ranking, rank_items
 from app.services.reports.search import TakeSearch, describe_search
@@ -25,8 +26,10 @@ Filter = Annotated[str | None, Query(max_length=500)]
 
 @routes.get("/projects/{project}/insights", response_model=schemas.Insights)
 async def get_insights(at: Reader) -> Any:
-    """Learning curve, class counts, uncertainty of the pool, and whether to go on."""
-    return await at.as_json(schemas.Insights, insights.insights, at.service.database, at.project.id, at.project.view)
+    """How good the model is, whether to keep labelling, learning curve, class counts, uncertainty of the pool."""
+    evidence = await at.do(TakeEvidence(at.project), LATER)
+    is_lead = at.principal.may("admin")
+    return await at.as_json(schemas.Insights, insights.insights, at.service.database, at.project.id, evidence, is_lead)
 
 
 @routes.get("/projects/{project}/search", response_model=schemas.SearchProgress)
@@ -84,7 +87,9 @@ async def list_events(
 @routes.get("/projects/{project}/card", response_model=schemas.ModelCard)
 async def get_card(at: Reader) -> Any:
     """The model card: how the model was made, by whom, how good it is, and what to be careful about."""
-    return await at.as_json(schemas.ModelCard, card, at.service.database, at.project.id, at.project.view)
+    evidence = await at.do(TakeEvidence(at.project), LATER)
+    is_lead = at.principal.may("admin")
+    return await at.as_json(schemas.ModelCard, card, at.service.database, at.project.id, evidence, is_lead)
 
 
 @routes.get("/projects/{project}/why/{key:path}", response_model=schemas.Why)

@@ -1,5 +1,6 @@
 """The model: trained, described, asked for predictions."""
 
+from functools import partial
 from typing import Any
 
 from fastapi import Response, status
@@ -9,7 +10,8 @@ from app.api import schemas
 from app.api.context import Admin, Reader, router
 from app.services.model.predictions import PredictRows, predict_items, rows_as_table
 from app.services.project.state import Project
-from app.services.reports.model import DescribeModel, advice
+from app.services.reports.accuracy import TakeEvidence, accuracy
+from app.services.reports.model import DescribeModel, estimates
 from app.services.runtime.writer import LATER
 
 routes = router("model")
@@ -25,9 +27,11 @@ async def train_model(at: Admin, body: schemas.Train) -> Any:
 
 @routes.get("/projects/{project}/model", response_model=schemas.ModelAnswer)
 async def get_model(at: Reader) -> Any:
-    """Version, hyperparameters, and estimates of how good it is, with a recommendation each."""
+    """Version, hyperparameters, how good it is, and whether to keep labelling."""
     model = await at.do(DescribeModel(at.project, at.running.training), LATER)
-    return model | {"advice": await at.in_thread(advice, at.project.view)}
+    evidence = await at.do(TakeEvidence(at.project), LATER)
+    more = partial(estimates, evidence.view, for_leads=at.principal.may("admin"))
+    return model | {"accuracy": await at.in_thread(accuracy, evidence), "estimates": await at.in_thread(more)}
 
 
 @routes.post("/projects/{project}/predict", responses={200: {"model": schemas.Predictions}})

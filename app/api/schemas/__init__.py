@@ -79,7 +79,8 @@ from app.api.schemas.labels import (
     Retracted,
 )
 from app.api.schemas.model import (
-    Advice,
+    Accuracy,
+    Estimate,
     ModelAnswer,
     OnePrediction,
     Prediction,
@@ -100,7 +101,7 @@ from app.api.schemas.projects import (
 )
 
 __all__ = [
-    "Advice",
+    "Accuracy",
     "Agreement",
     "Ask",
     "BackendHealth",
@@ -114,6 +115,7 @@ __all__ = [
     "ClassesAnswer",
     "CurvePoint",
     "Data",
+    "Estimate",
     "EventAnswer",
     "EventPage",
     "Features",

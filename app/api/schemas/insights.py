@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from app.api.schemas.common import Page, Time
 from app.api.schemas.items import EventAnswer, Vote
 from app.api.schemas.labels import Agreement
-from app.api.schemas.model import Advice
+from app.api.schemas.model import Accuracy, Estimate
 from app.api.schemas.projects import ProjectAnswer
 
 
@@ -16,7 +16,7 @@ class CurvePoint(BaseModel):
 
     labels: int
     accuracy: float = Field(description="share of these items that the model predicted right")
-    low: float = Field(description="lower bound, with 95 % confidence")
+    low: float = Field(description="lower bound; 95 % confidence at this point alone, not over all of the curve")
     high: float
     judged: int = Field(
         description="the number of items that this is measured on: the last ones drawn at random, at most 50"
@@ -41,12 +41,15 @@ class Insights(BaseModel):
     """How the learning goes."""
 
     version: int
+    accuracy: Accuracy | None = Field(
+        description="null before there is a model, and for projects that are to find all of a class (see search)"
+    )
     curve: list[CurvePoint]
     classes: dict[str, ClassCounts]
     uncertainty: Histogram = Field(
         description="items without a label, by the probability that their predicted class is wrong"
     )
-    advice: list[Advice]
+    estimates: list[Estimate] = Field(description="leave-one-out accuracy is among them for administrators alone")
 
 
 class Point(BaseModel):
@@ -118,10 +121,11 @@ class Channel(BaseModel):
 class Figures(BaseModel):
     """How good the model is."""
 
-    accuracy: CurvePoint | None = Field(description="on items drawn at random, today")
-    advice: list[Advice]
+    accuracy: Accuracy | None
+    estimates: list[Estimate] = Field(description="leave-one-out accuracy is among them for administrators alone")
     confusion: dict[str, dict[str, int]] = Field(
-        description="confusion matrix: for each label the classes that the other labels predict, with counts"
+        description="confusion matrix: for each label the classes that the other labels predict, with counts; empty "
+        "but for administrators"
     )
 
 

@@ -85,15 +85,39 @@ class Train(Body):
     )
 
 
-class Advice(BaseModel):
-    """One estimate of how good the model is, and what it recommends."""
+class Accuracy(BaseModel):
+    """Of the items without a label, the share that the model classes right; figures are null where it is too early."""
+
+    target: float = Field(description="the share that is enough, by the settings")
+    drawn: int = Field(
+        description="items drawn at random that are counted: the last ones, at most 50. The model predicted each "
+        "before it was labelled"
+    )
+    right: int = Field(description="of these, as the model predicted them")
+    value: float | None = Field(
+        description="the share that was right; where items came later, those that had less chance of being drawn weigh "
+        "more"
+    )
+    low: float | None = Field(
+        description="at least, with 95 % confidence however often one looks, if the model has not become worse since"
+    )
+    expected: float | None = Field(description="the best guess for today, by all draws and the model's own doubts")
+    expected_more: float | None = Field(description="the best guess after so many more labels as `more` says")
+    more: int
+    sure: float | None = Field(description="the probability that the target is met")
+    stop: bool = Field(description="whether the target is met with a probability of 95 % or more")
+    sentence: str = Field(description="what was seen, in words")
+    advice: str = Field(description="whether to keep labelling, in words")
+
+
+class Estimate(BaseModel):
+    """Something else that can be said of how good the model is; no guarantee, and no reason to stop."""
 
     name: str
     value: float | None
     low: float | None
     high: float | None
-    stop: bool
-    reason: str
+    meaning: str
 
 
 class ModelAnswer(BaseModel):
@@ -118,4 +142,7 @@ class ModelAnswer(BaseModel):
     classes: dict[str, int] = Field(description="labels of each class")
     training: str | None = Field(description="the training job that is running")
     sequence: int = Field(description="the last label event that the model knows")
-    advice: list[Advice]
+    accuracy: Accuracy | None = Field(
+        description="null before there is a model, and for projects that are to find all of a class (see search)"
+    )
+    estimates: list[Estimate] = Field(description="leave-one-out accuracy is among them for administrators alone")

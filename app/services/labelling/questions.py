@@ -17,10 +17,14 @@ from app.services.runtime.clock import now
 from app.services.runtime.ids import new_id
 from app.services.runtime.writer import Task
 from core import OnlineLearner
-from core._types import Floats
+from core._types import Floats, no_rows
+from core.insight.accuracy import Draws, is_near
 from core.queries import STRATEGIES, Pick
+from core.queries.draws import NEAR_SHARE, random_share
 
 log = logging.getLogger(__name__)
+
+DRAWS = 500  # that the share of the next ones depends on
 
 Filter = dict[str, str | int | float | bool]
 
@@ -136,7 +140,7 @@ def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
         held = project.leases.of_annotator(annotator)[: ask.count]
         questions = [Question(Pick(lease.item, 0.0, "resumed", lease.drawn), lease, is_new=False) for lease in held]
     for pick in pick_items(project, free, ask, ask.count - len(questions)):
-        lease = _lease(project, annotator, pick, time)
+        lease = _lease(project, annotator, pick, time, is_fair=ask.among is None)
         project.add_lease(lease)
         questions.append(Question(pick, lease))
     return questions
@@ -157,7 +161,7 @@ def lease_item(project: Project, annotator: str, item: int) -> Question:
     pick = Pick(item, 0.0, "again", explored=False)
     for held in project.leases.of_answer(item, annotator):
         return Question(pick, held, is_new=False)
-    lease = _lease(project, annotator, pick, now())
+    lease = _lease(project, annotator, pick, now(), is_fair=False)
     project.add_lease(lease)
     return Question(pick, lease)
 
@@ -218,8 +222,9 @@ def write_leases(connection: Connection, project: Project, questions: list[Quest
     leases.add(connection, rows)
 
 
-def _lease(project: Project, annotator: str, pick: Pick, time: float) -> Lease:
-    drawn = pick.explored or pick.strategy in ("random", "sample")
+def _lease(project: Project, annotator: str, pick: Pick, time: float, *, is_fair: bool) -> Lease:
+    """A promise; a draw counts as one if it `is_fair`: from all items, not from those that somebody chose."""
+    drawn = is_fair and (pick.explored or pick.strategy in ("random", "sample"))
     return Lease(new_id(), pick.row, annotator, drawn, time + project.settings.lease_seconds)
 
 
@@ -256,7 +261,7 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
     known = free[: len(learner)]
     pending = np.array([item for item in project.leases.items() if item < len(learner)], dtype=np.int64)
     settings, searches = project.settings, project.wanted is not None
-    explore = 0.0 if searches else settings.explore
+    explore = 0.0 if searches else _random_share(project)
     strategy = ask.strategy or ("likely" if searches else settings.strategy)
     try:
         picks = learner.query(
@@ -279,6 +284,17 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
         return []
     project.unchosen = None
     return picks
+
+
+def _random_share(project: Project) -> float:
+    """The share of items to draw at random: by the settings, or by the log alone, so that a repeat draws the same."""
+    explore = project.settings.explore
+    if explore != "auto":
+        return explore
+    n_labels = len(project.ledger.firsts)
+    draws = Draws.of(project.draws(DRAWS), no_rows(), len(project.keys))
+    near = is_near(draws, n_labels, project.settings.target_accuracy)
+    return max(NEAR_SHARE if near else 0.0, random_share(n_labels))
 
 
 def _seed(project: Project, ask: Ask) -> int:

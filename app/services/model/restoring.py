@@ -48,7 +48,7 @@ def restore_model(project: Project, folder: Path) -> None:
         for start, stop in batches(project, len(learner)):
             learner.add_items(item_table(project, start, stop))
         apply_changes(learner, label_changes(learner, project.agreed_labels()))
-        learner.remember(project.held_out_hits())
+        learner.remember(project.draws())
         project.learner, project.broken = learner, None
         project.made_with = project.model_settings()
     except Exception as error:
@@ -74,7 +74,7 @@ def build(project: Project, training: Any) -> OnlineLearner:
         first = training.at_item
         if _is_of_today(project, training):
             parameters = parameters_of(training.parameters)
-    nodes, record = project.classes.nodes(), TrackRecord(project.held_out_hits())
+    nodes, record = project.classes.nodes(), TrackRecord(project.draws())
     labelling = Labelling(nodes.given, parameters=parameters, record=record, parents=nodes.parents)
     settings, x = learner_settings(project.model_settings()), item_table(project, 0, first)
     return OnlineLearner.build(settings, x, labelling, allocate=project.arrays.allocate, engine=project.engine)

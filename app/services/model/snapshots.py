@@ -15,7 +15,7 @@ from core import OnlineLearner
 
 log = logging.getLogger(__name__)
 
-FORMAT = 5
+FORMAT = 6
 
 
 @dataclass

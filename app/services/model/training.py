@@ -49,7 +49,7 @@ class TakeMaterial(Task):
         project, learner = self.project, self.project.learner
         labels = project.agreed_labels()
         nodes = project.classes.nodes()
-        parameters, record = Parameters(), TrackRecord(project.held_out_hits())
+        parameters, record = Parameters(), TrackRecord(project.draws())
         if learner is not None and len(learner) and project.made_with == project.model_settings():
             known = learner.labelling()
             parameters, record = known.parameters, known.record
@@ -127,7 +127,7 @@ class PutInPlace(Task):
         for start, stop in batches(project, len(self.learner)):
             self.learner.add_items(item_table(project, start, stop))
         project.learn_all()
-        self.learner.remember(project.held_out_hits())
+        self.learner.remember(project.draws())
 
 
 def train(project: Project, writer: Writer, progress: Progress, *, tune: bool) -> dict[str, Any]:

@@ -86,7 +86,9 @@ class Ledger:
     sequence: int = 0
     standings: dict[int, dict[str, Standing]] = field(default_factory=dict)
     firsts: dict[int, First] = field(default_factory=dict)  # of each item that ever had a label, in their order
-    held_out: dict[int, tuple[int, int]] = field(default_factory=dict)  # of items drawn at random: prediction, label
+    predicted: dict[int, tuple[int, int]] = field(
+        default_factory=dict
+    )  # of items drawn at random, in their order: the class, and how many items had got a label before
     _answered: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     _done: dict[str, list[Undoable]] = field(
         default_factory=lambda: defaultdict(list)
@@ -105,10 +107,11 @@ class Ledger:
         if undone is not None and undone.before is not None:
             answers[event.annotator] = undone.before  # in its old place among the votes
         elif event.kind in LABELS:
-            self.firsts.setdefault(event.item, First(event.drawn, event.asked, event.created_at))
+            if event.item not in self.firsts:
+                if event.drawn and event.predicted is not None:
+                    self.predicted[event.item] = event.predicted, len(self.firsts)
+                self.firsts[event.item] = First(event.drawn, event.asked, event.created_at)
             answers[event.annotator] = Standing("label", event.class_number, event.sequence)
-            if event.drawn and event.predicted is not None and event.class_number is not None:
-                self.held_out.setdefault(event.item, (event.predicted, event.class_number))
         elif event.kind in {"skip", "unsure"}:
             answers[event.annotator] = Standing(event.kind, None, event.sequence)
         else:

@@ -216,11 +216,18 @@ class ProjectSettings(ModelSettings):
         description="for strategy eer in place of the loss: what it costs to take a class for another, like "
         '{"fraud": {"fine": 10}}; 1 for those that are not named',
     )
-    explore: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.05,
+    explore: Annotated[float, Field(ge=0, le=1)] | Literal["auto"] = Field(
+        "auto",
         title="Random share",
-        description="share of items that are drawn at random, from 0 to 1; without them the accuracy cannot be "
-        "estimated fairly",
+        description="share of items that are drawn at random, from 0 to 1: only they tell how good the model is; auto "
+        "draws a fifth of the first hundred and then fewer, and half where the target accuracy may be met and more "
+        "draws are needed to be sure",
+    )
+    target_accuracy: Annotated[float, Field(ge=0.5, le=0.999)] = Field(
+        0.95,
+        title="Target accuracy",
+        description="the share of the items without a label that the model should class right: the page says stop when "
+        "it is 95 % sure of that; not with goal find",
     )
     overlap: Annotated[int, Field(ge=1, le=50)] = Field(
         1, title="People per item", description="how many people label each item"

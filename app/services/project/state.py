@@ -3,8 +3,10 @@
 import hashlib
 import logging
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from core import OnlineLearner
 from core._types import Table
 from core.histograms import Engine
 from core.insight.finding import weight_of_wanted
+from core.insight.track_record import Draw
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +117,7 @@ class Project:
         self.item_numbers: dict[str, int] = {}
         self.batches: list[int] = []
         self.checksums = array("Q")  # of each item and all before it
-        self.grown_at = 0.0  # when the last items came
+        self.arrived = array("d")  # when each item came
         self.weight = 1.0  # of labels of the class that is to be found, if there is one
         self.turn_answers: dict[int, Any] = {}  # by request, for repeats within a turn
         self._residual = 0.0  # of the model's equations, when it was last looked at
@@ -130,16 +133,16 @@ class Project:
         """Read everything again as this connection sees it; what was there stays if that fails."""
         self._load_settings(connection)
         keys, batches, checksums, ledger = list[str](), list[int](), array("Q"), Ledger()
-        grown_at = 0.0
+        arrived = array("d")
         for row in items.stream_keys(connection, self.id):
-            grown_at = max(grown_at, row.created_at)
+            arrived.append(max(row.created_at, arrived[-1] if arrived else 0.0))
             keys.append(row.key)
             batches.append(row.batch)
             checksums.append(_checksum(checksums, row.key, row.batch, row.created_at))
         for row in events.stream(connection, self.id):
             ledger.apply(Event.of(row))
         held = LeaseBook.of(leases.every(connection, self.id))
-        self.keys, self.batches, self.checksums, self.grown_at = keys, batches, checksums, grown_at
+        self.keys, self.batches, self.checksums, self.arrived = keys, batches, checksums, arrived
         self.item_numbers = {key: number for number, key in enumerate(keys)}
         self.ledger, self.leases = ledger, held
         self.count_free_items()
@@ -199,7 +202,7 @@ class Project:
     def add_key(self, key: str, batch: int, created_at: float) -> int:
         """The number of a new item."""
         number = len(self.keys)
-        self.grown_at = max(self.grown_at, created_at)
+        self.arrived.append(max(created_at, self.grown_at))
         self.checksums.append(_checksum(self.checksums, key, batch, created_at))
         self.keys.append(key)
         self.batches.append(batch)
@@ -273,10 +276,24 @@ class Project:
         """The class each person chose, in the order they chose, merged classes resolved."""
         return {who: self.classes.resolve(number) for who, number in self.ledger.votes(item).items()}
 
-    def held_out_hits(self) -> dict[int, int]:
-        """Of items drawn at random: 1 if the model predicted their first label, 0 if not."""
-        pairs = self.ledger.held_out.items()
-        return {item: int(self.classes.covers(label, predicted)) for item, (predicted, label) in pairs}
+    @property
+    def grown_at(self) -> float:
+        """When the last items came."""
+        return self.arrived[-1] if self.arrived else 0.0
+
+    def draws(self, last: int | None = None) -> dict[int, Draw]:
+        """Items that were drawn at random and have a label today, in their order: all, or the last of them.
+
+        An item was predicted right if the model took it, before its first label, for the class that it has today.
+        """
+        newest = islice(reversed(self.ledger.predicted.items()), last)
+        found = {}
+        for item, (predicted, labels) in reversed(list(newest)):
+            label = self.agreed_class(item)
+            if label is not None:
+                size = bisect_right(self.arrived, self.ledger.firsts[item].created_at)
+                found[item] = Draw(int(self.classes.covers(label, predicted)), labels, max(size, item + 1))
+        return found
 
     def agreed_class(self, item: int) -> int | None:
         """The class of an item, by people's votes."""

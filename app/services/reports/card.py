@@ -14,25 +14,26 @@ from app.services.project import catalogue
 from app.services.project.class_book import ClassBook
 from app.services.project.settings import ProjectSettings
 from app.services.project.view import View
-from app.services.reports.insights import class_counts, curve
-from app.services.reports.model import advice, likelihood_note, model_note
+from app.services.reports.accuracy import Evidence, accuracy
+from app.services.reports.insights import class_counts
+from app.services.reports.model import estimates, likelihood_note, model_note
 from app.services.reports.report import Report
 from core import Published
-from core.insight.stopping import ENOUGH
+from core.insight.accuracy import ENOUGH
 
 LIBRARIES = ("asknext", "numpy", "scipy", "scikit-learn", "numba")
 LOOK_BACK = 100  # trainings among which the last choice of a kernel is looked for
 
 
-def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
+def card(database: Database, project_id: str, evidence: Evidence, for_leads: bool) -> dict[str, Any]:
     """Everything in one answer, from the log and the published state."""
+    view = evidence.view
     with database.read() as connection:
         report = Report(connection, project_id)
         classes = ClassBook.of(projects.all_classes(connection, project_id))
         project = catalogue.describe_project(connection, project_id)
         encoder = describe_encoder(connection, project_id)
         training = jobs.last_training(connection, project_id)
-        points = curve(connection, project_id, classes, view.model)
         kernel = _kernel(connection, project_id, project["settings"], encoder, view.model)
         settings = ProjectSettings.stored(project["settings"])
         model = _model(connection, project_id, settings, view.model)
@@ -52,11 +53,15 @@ def card(database: Database, project_id: str, view: View) -> dict[str, Any]:
         "solver": view.model.solver if view.model is not None else None,
         "hyperparameters": dict(view.model.hyperparameters) if view.model is not None else {},
         "channels": _channels(encoder, view.model),
-        "figures": {"accuracy": points[-1] if points else None, "advice": advice(view), "confusion": _confusion(view)},
+        "figures": {
+            "accuracy": accuracy(evidence),
+            "estimates": estimates(view, for_leads=for_leads),
+            "confusion": _confusion(view) if for_leads else {},
+        },
         "annotators": annotators,
         "agreement": agreement,
         "training": None if training is None else {"created_at": training.created_at} | training.report,
-        "cautions": _cautions(view, counts, points),
+        "cautions": _cautions(view, counts, len(evidence.draws)),
         "made_with": {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES},
     }
 
@@ -131,7 +136,7 @@ def _confusion(view: View) -> dict[str, dict[str, int]]:
     return table
 
 
-def _cautions(view: View, counts: dict[str, dict[str, int]], points: list[dict[str, Any]]) -> list[str]:
+def _cautions(view: View, counts: dict[str, dict[str, int]], n_drawn: int) -> list[str]:
     """What should make a reader careful."""
     found = []
     if view.degraded is not None:
@@ -144,10 +149,9 @@ def _cautions(view: View, counts: dict[str, dict[str, int]], points: list[dict[s
     empty = sum(not counts[name]["labelled"] for name in classes if name in counts)
     if empty:
         found.append(f"{empty} of {len(classes)} classes have no label yet: predictions of these classes mean nothing")
-    n_judged = points[-1]["judged"] if points else 0
-    if n_judged < ENOUGH:
+    if n_drawn < ENOUGH:
         found.append(
-            f"only {n_judged} of the labelled items were drawn at random; with {ENOUGH} or more they tell how accurate "
+            f"only {n_drawn} of the labelled items were drawn at random; with {ENOUGH} or more they tell how accurate "
             "the model is. Items that the query strategy chose are harder than most"
         )
     return found

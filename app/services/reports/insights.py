@@ -9,25 +9,27 @@ from sqlalchemy import Connection
 from app.db import events, projects
 from app.db.database import Database
 from app.services.project.class_book import ClassBook
-from app.services.project.view import View
-from app.services.reports.model import advice
+from app.services.reports.accuracy import Evidence, accuracy
+from app.services.reports.model import estimates
 from core import Published
 from core.insight.stopping import learning_curve
 
 BINS = 20
 
 
-def insights(database: Database, project_id: str, view: View) -> dict[str, Any]:
-    """Learning curve, class counts, uncertainty and advice; nobody waits for anybody."""
+def insights(database: Database, project_id: str, evidence: Evidence, for_leads: bool) -> dict[str, Any]:
+    """Accuracy, learning curve, class counts and uncertainty; nobody waits for anybody."""
+    view = evidence.view
     with database.read() as connection:
         classes = ClassBook.of(projects.all_classes(connection, project_id))
         points = curve(connection, project_id, classes, view.model)
     return {
         "version": view.version,
+        "accuracy": accuracy(evidence),
         "curve": points,
         "classes": class_counts(classes.active(), view.model),
         "uncertainty": uncertainty_histogram(view.model),
-        "advice": advice(view),
+        "estimates": estimates(view, for_leads=for_leads),
     }
 
 

@@ -1,4 +1,4 @@
-"""The model in a few figures: version, kernel, hyperparameters, and whether to go on labelling."""
+"""The model in a few figures: version, kernel, hyperparameters, and estimates of how good it is."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,37 +8,14 @@ from app.services.project.state import Project
 from app.services.project.view import View
 from app.services.runtime.writer import Task
 from core import Published
-from core.insight.stopping import CONFIDENCE, GOOD_ACCURACY, STABLE, SURE, Advice
+from core.insight.stopping import LEFT_OUT
 from core.selection.likelihood import MIN_LABELS
 
 
-def advice(view: View) -> list[dict[str, Any]]:
-    """Whether to keep labelling or stop, by the published state, each estimate with a sentence."""
-    model = view.model
-    return [asdict(one) | {"reason": _sentence(one, model)} for one in model.advice()] if model is not None else []
-
-
-def _sentence(one: Advice, model: Published) -> str:
-    """What an estimate means, with the counts behind it; one that cannot be made yet says what is missing."""
-    if one.value is None:
-        return one.reason.replace("go on: ", "keep labelling: ")
-    word = "enough" if one.stop else "keep labelling"
-    if one.name == "leave-one-out accuracy":
-        n = len(model.left_out.items)
-        return f"{word}: {round(one.value * n)} of {n} labels are predicted by all the others{_bound(one)}"
-    if one.name == "accuracy on random items":
-        n = len(model.record.outcomes)
-        return f"{word}: on {n} items drawn at random the model was right on {round(one.value * n)}{_bound(one)}"
-    if one.name == "stability of predictions":
-        return f"{word}: this share of the predictions has stayed the same lately (enough from {100 * STABLE:.0f} %)"
-    if one.name == "mean pool uncertainty":
-        return f"{word}: the model expects to be wrong on this share of the items (enough from {100 * SURE:.0f} % down)"
-    return one.reason
-
-
-def _bound(one: Advice) -> str:
-    low = "" if one.low is None else f", at least {100 * one.low:.1f} % with {100 * CONFIDENCE:.0f} % confidence"
-    return f"{low} (enough from {100 * GOOD_ACCURACY:.0f} %)"
+def estimates(view: View, *, for_leads: bool) -> list[dict[str, Any]]:
+    """What else can be said of the published model; annotators are not told how hard the labels asked for are."""
+    found = view.model.estimates() if view.model is not None else []
+    return [asdict(one) for one in found if for_leads or one.name != LEFT_OUT]
 
 
 def model_note(settings: ProjectSettings, model: Published) -> str:
