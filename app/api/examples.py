@@ -137,6 +137,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "Predictions": {
         "model_version": 42,
         "degraded": False,
+        "variance": "exact",
         "predictions": [
             {
                 "label": "cat",
@@ -145,6 +146,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
                 "nodes": {},
                 "mean": {"cat": 0.8, "dog": -0.8},
                 "variance": 0.2,
+                "novelty": 0.18,
+                "unlike": False,
             }
         ],
     },

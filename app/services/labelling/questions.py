@@ -19,6 +19,8 @@ from app.services.runtime.writer import Task
 from core import OnlineLearner
 from core._types import Floats
 from core.queries import STRATEGIES, Pick
+from core.queries.plugins import every_strategy
+from core.variance import VarianceName
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ class Ask:
     seed: int | None = None
     resume: bool = False  # first of all what this person holds already
     among: frozenset[int] | None = None  # only these items
+    variance: VarianceName | None = None
     skipped_until: int = 0  # also what this person skipped up to this event
 
 
@@ -129,6 +132,8 @@ def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
     """Up to `count` items for this person; their leases are in memory when this returns."""
     if ask.strategy == "likely" and project.wanted is None:
         raise Invalid("strategy likely needs a project with the goal find, and the class that is wanted")
+    if ask.variance is not None and ask.variance != "exact":
+        _check_variance(project, ask.strategy or project.settings.strategy, ask.variance)
     time = now()
     free = free_items(project, annotator, ask)
     questions = []
@@ -140,6 +145,22 @@ def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
         project.add_lease(lease)
         questions.append(Question(pick, lease))
     return questions
+
+
+def _check_variance(project: Project, strategy: str, variance: VarianceName) -> None:
+    """That a strategy can go by this variance, and the model has it."""
+    able = [name for name, rule in every_strategy().items() if rule.bounded]
+    if strategy not in able:
+        raise Invalid(f"variance {variance} is for the strategies {', '.join(able)}; {strategy} goes by the exact one")
+    learner = project.learner
+    if learner is not None and len(learner) and variance not in learner.variances:
+        raise Invalid(f"this model has no variance {variance}; it has {', '.join(learner.variances)}")
+
+
+def _variance(learner: OnlineLearner, strategy: str, variance: VarianceName) -> VarianceName:
+    """That of the settings, where strategy and model can go by it."""
+    rule = every_strategy().get(strategy)
+    return variance if rule is not None and rule.bounded and variance in learner.variances else "exact"
 
 
 def free_items(project: Project, annotator: str, ask: Ask) -> NDArray[np.bool_]:
@@ -268,6 +289,7 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
             among=np.flatnonzero(known),
             wanted=project.wanted,
             loss=settings.loss_among(learner.classes),
+            variance=ask.variance or _variance(learner, strategy, settings.variance),
         )
     except Exception as error:
         log.exception("no question could be found by the model of project %s", project.id)
