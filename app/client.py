@@ -112,6 +112,8 @@ class Question:
     variance: float | None
     lease: str
     expires_at: datetime
+    novelty: float | None = None  # how unlike everything labelled it is, from 0 to 1
+    unlike: bool | None = None  # whether it is unlike anything so far; None where that cannot be said
 
 
 @dataclass(frozen=True)
@@ -561,7 +563,10 @@ class _Methods:
 
     @_Method
     def ranked(
-        self, project: str, by: Literal["uncertain", "surprising", "disagreed"] = "uncertain", limit: int = 50
+        self,
+        project: str,
+        by: Literal["uncertain", "surprising", "disagreed", "unlike"] = "uncertain",
+        limit: int = 50,
     ) -> Steps[list[dict[str, Any]]]:
         """Items worth a look, the most remarkable first."""
         params = {"by": by, "limit": limit}

@@ -30,6 +30,8 @@ QUESTION = {
     "explored": False,
     "mean": {"cat": 0.06, "dog": -0.06},
     "variance": 0.21,
+    "novelty": 0.19,
+    "unlike": False,
     "lease": LEASE,
 }
 QUESTIONS = {"model_version": 42, "degraded": False, "items": [QUESTION], "skipped": None}

@@ -206,6 +206,13 @@ class OnlineLearner(Drafted):
         some = self._model.parts.take(check_numbers("items", items, len(self)))
         return some.mean, some.variance
 
+    def novelty_of(self, items: Indices) -> Floats | None:
+        """How unlike everything labelled some items are, from 0 to 1; None where variances do not tell."""
+        if not self._tells_novelty:
+            return None
+        some = self._model.parts.take(check_numbers("items", items, len(self)))
+        return novelty(some.variance, self._model.prior(some.rows))
+
     def predicted(self, items: Indices | None = None) -> Indices:
         """The most probable class of some items, or of all."""
         if items is not None:

@@ -14,7 +14,7 @@ from core.insight.novelty import novelty_left_out, unlike_above
 from core.insight.stopping import Advice, advice
 from core.insight.track_record import TrackRecord
 from core.models.base import Answers, LeftOut, ModelName
-from core.posterior import Parts
+from core.posterior import Part, Parts
 from core.posterior.parts import concatenate_parts, means_of, variances_of
 from core.probabilities import Likelihood, novelty
 from core.selection.compare import Verdict
@@ -87,6 +87,13 @@ class Published:
         return Predictive(some.mean, some.variance, self.answers.probabilities(items), known)
 
     @cached_property
+    def novelty(self) -> Floats | None:
+        """How unlike everything labelled each item is, from 0 to 1; None where the model does not tell."""
+        if self.prior is None:
+            return None
+        return read_only(concatenate_parts(self.pool.collect(_Novelty(self.prior.for_items()))))
+
+    @cached_property
     def unlike_above(self) -> float | None:
         """The novelty above which an item is unlike everything labelled; None where that cannot be said."""
         if self.prior is None:
@@ -144,3 +151,13 @@ class Published:
             self.predicted if known else self.labels[:0],
             self.uncertainty if known else self.noises[:0],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Novelty:
+    """Picklable function for `Parts.collect`: the novelty of each item."""
+
+    prior: PriorVariance
+
+    def __call__(self, _: int, part: Part) -> Floats:
+        return novelty(part.variance, self.prior(part.rows))

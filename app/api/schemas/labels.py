@@ -61,6 +61,10 @@ class Question(BaseModel):
         description="of each class, +1 for yes and -1 for no; with likelihood softmax logits, which sum to 0"
     )
     variance: float | None
+    novelty: float | None = Field(
+        None, description="how unlike everything labelled it is, from 0 to 1, as in predictions"
+    )
+    unlike: bool | None = Field(None, description="whether it is unlike anything so far, as in predictions")
     lease: LeaseAnswer
 
 

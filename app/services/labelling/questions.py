@@ -17,7 +17,6 @@ from app.services.runtime.clock import now
 from app.services.runtime.ids import new_id
 from app.services.runtime.writer import Task
 from core import OnlineLearner
-from core._types import Floats
 from core.queries import STRATEGIES, Pick
 from core.queries.plugins import every_strategy
 from core.variance import VarianceName
@@ -185,8 +184,7 @@ def lease_item(project: Project, annotator: str, item: int) -> Question:
 
 def describe_questions(project: Project, questions: list[Question]) -> dict[str, Any]:
     """The answer to a query, without the items' data."""
-    learner = project.learner
-    known = _moments(None if project.broken else learner, [question.pick.row for question in questions])
+    known = _known(project, [question.pick.row for question in questions])
     found = []
     for question in questions:
         item, lease = question.pick.row, question.lease
@@ -198,13 +196,11 @@ def describe_questions(project: Project, questions: list[Question]) -> dict[str,
             "explored": question.pick.explored,
             "mean": {},
             "variance": None,
+            "novelty": None,
+            "unlike": None,
             "lease": {"id": lease.id, "expires_at": lease.expires_at},
         }
-        if learner is not None and item in known:
-            mean, variance = known[item]
-            entry["mean"] = dict(zip(learner.classes, mean.tolist(), strict=True))
-            entry["variance"] = variance
-        found.append(entry)
+        found.append(entry | known.get(item, {}))
     return {
         "model_version": project.version,
         "degraded": project.degraded is not None,
@@ -212,13 +208,24 @@ def describe_questions(project: Project, questions: list[Question]) -> dict[str,
     }
 
 
-def _moments(learner: OnlineLearner | None, items: list[int]) -> dict[int, tuple[Floats, float]]:
-    """Mean and variance of those items that the model knows."""
+def _known(project: Project, items: list[int]) -> dict[int, dict[str, Any]]:
+    """What the model says of those items that it knows; what is unlike anything is so by the last published state."""
+    learner = None if project.broken else project.learner
     known = [] if learner is None else [item for item in items if item < len(learner)]
     if learner is None or not known:
         return {}
-    means, variances = learner.moments_of(np.array(known))
-    return {item: (mean, float(variance)) for item, mean, variance in zip(known, means, variances, strict=True)}
+    numbers, published = np.array(known), project.view.model
+    means, variances = learner.moments_of(numbers)
+    novelty = learner.novelty_of(numbers)
+    # From workers, labelled items would have to be fetched after each label.
+    above = published.unlike_above if published is not None and learner.is_here else None
+    found = {
+        item: {"mean": dict(zip(learner.classes, mean.tolist(), strict=True)), "variance": float(variance)}
+        for item, mean, variance in zip(known, means, variances, strict=True)
+    }
+    for item, new in zip(known, [] if novelty is None else novelty.tolist(), strict=False):
+        found[item] |= {"novelty": new, "unlike": None if above is None else new > above}
+    return found
 
 
 def write_leases(connection: Connection, project: Project, questions: list[Question]) -> None:
