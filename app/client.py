@@ -112,6 +112,8 @@ class Question:
     variance: float | None
     lease: str
     expires_at: datetime
+    novelty: float | None = None  # how unlike everything labelled it is, from 0 to 1
+    unlike: bool | None = None  # whether it is unlike anything so far; None where that cannot be said
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ class Prediction:
     nodes: dict[str, float]  # probabilities of classes that others are a kind of
     mean: dict[str, float]
     variance: float
+    novelty: float | None = None  # how unlike everything labelled it is, from 0 to 1
+    unlike: bool | None = None  # whether it is unlike anything so far; None where that cannot be said
 
 
 class Also(TypedDict, total=False):
@@ -293,7 +297,7 @@ class _Methods:
         rows = _rows(features, dense_first=True)
         items = ({"key": key, "data": shown} | _given(row) for key, row, shown in zip(keys, rows, data, strict=True))
         added = unchanged = 0
-        for body in _bodies("items", items):
+        for body in _bodies("items", items, {}):
             answer = yield from self._json("POST", "projects", project, "items", body=body, safe=True)
             added, unchanged = added + answer["added"], unchanged + answer["unchanged"]
         return Added(added, unchanged)
@@ -388,6 +392,7 @@ class _Methods:
         count: int = 1,
         *,
         strategy: str | None = None,
+        variance: str | None = None,
         explore: float | None = None,
         seed: int | None = None,
         resume: bool = False,
@@ -396,10 +401,13 @@ class _Methods:
     ) -> Steps[list[Question]]:
         """Which items to label next; `resume` gives those that you hold already first, `filter` is by their data.
 
+        Strategies variance, unc and unc+ may go by an upper bound of the `variance`: fapu, qfapu, rapu or qrapu.
         With `skipped_until` also what you skipped, up to the event of this sequence (`sequence` of the model).
         """
         body: dict[str, Any] = {"count": count, "strategy": strategy, "explore": explore, "seed": seed}
         body |= {"resume": resume, "filter": dict(filter or {}), "skipped_until": skipped_until}
+        if variance is not None:
+            body["variance"] = variance
         return _questions((yield from self._json("POST", "projects", project, "query", body=body, safe=resume)))
 
     @_Method
@@ -472,14 +480,19 @@ class _Methods:
         features: Any = None,
         keys: Sequence[str] | None = None,
         texts: Sequence[str] | None = None,
+        variance: str = "exact",
     ) -> Steps[list[Prediction]]:
-        """A prediction for each row of features (as `add_items` takes them), each item by its key, or each text."""
+        """A prediction for each row of features (as `add_items` takes them), each item by its key, or each text.
+
+        Of rows and texts the variance may be an upper bound that costs less: fapu, qfapu, rapu or qrapu.
+        """
         parts = {"features": features, "keys": keys, "texts": texts}
         given = {name: part for name, part in parts.items() if part is not None}
         if len(given) != 1:
             raise ValueError("give either features, keys or texts")
         ((name, rows),) = given.items()
-        bodies = _bodies(name, _rows(rows) if name == "features" else rows)
+        also = {} if variance == "exact" else {"variance": variance}
+        bodies = _bodies(name, _rows(rows) if name == "features" else rows, also)
         found: list[Prediction] = []
         for body in bodies:
             answer = yield from self._json("POST", "projects", project, "predict", body=body, safe=True)
@@ -550,7 +563,10 @@ class _Methods:
 
     @_Method
     def ranked(
-        self, project: str, by: Literal["uncertain", "surprising", "disagreed"] = "uncertain", limit: int = 50
+        self,
+        project: str,
+        by: Literal["uncertain", "surprising", "disagreed", "unlike"] = "uncertain",
+        limit: int = 50,
     ) -> Steps[list[dict[str, Any]]]:
         """Items worth a look, the most remarkable first."""
         params = {"by": by, "limit": limit}
@@ -903,13 +919,14 @@ def _as_file(source: Path) -> Iterator[Path]:
         yield packed
 
 
-def _bodies(name: str, entries: Iterable[Any]) -> Iterator[bytes]:
-    """JSON objects with one list, as many as it takes for each to be small enough."""
+def _bodies(name: str, entries: Iterable[Any], also: Mapping[str, str]) -> Iterator[bytes]:
+    """JSON objects with one list, as many as it takes for each to be small enough, and what all of them have."""
     part: list[bytes] = []
+    head = b"".join(b"%s:%s," % (_encoded(key), _encoded(value)) for key, value in also.items())
     size = 0
     for entry in itertools.chain(map(_encoded, entries), [b""]):  # an empty one tells the end
         if part and (not entry or len(part) == ROWS or size + len(entry) > BODY):
-            yield b'{"%s":[%s]}' % (name.encode(), b",".join(part))
+            yield b'{%s"%s":[%s]}' % (head, name.encode(), b",".join(part))
             part, size = [], 0
         part.append(entry)
         size += len(entry) + 1

@@ -60,6 +60,18 @@ def error_probabilities(probabilities: Floats) -> Floats:
     return np.asarray(np.clip(1.0 - probabilities.max(axis=1), 0.0, 1.0))
 
 
+def novelty(variances: Floats, priors: Floats) -> Floats:
+    """How unlike everything labelled rows are, from 0 to 1: the share of their prior variance that labels leave.
+
+    The prior variances are those without the constant that all rows have in common, which labels soon tell.
+
+    >>> novelty(np.array([0.2, 1.5, 0.0]), np.array([1.0, 1.0, 0.0])).tolist()
+    [0.2, 1.0, 1.0]
+    """
+    shares = np.divide(variances, priors, out=np.ones_like(variances), where=priors > 0.0)
+    return np.minimum(shares, 1.0)
+
+
 def best_class(means: Floats) -> Indices:
     """The class number with the largest mean, of each row."""
     return np.asarray(means.argmax(axis=1)) if len(means) else no_rows()

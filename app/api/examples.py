@@ -30,6 +30,8 @@ QUESTION = {
     "explored": False,
     "mean": {"cat": 0.06, "dog": -0.06},
     "variance": 0.21,
+    "novelty": 0.19,
+    "unlike": False,
     "lease": LEASE,
 }
 QUESTIONS = {"model_version": 42, "degraded": False, "items": [QUESTION], "skipped": None}
@@ -152,6 +154,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "Predictions": {
         "model_version": 42,
         "degraded": False,
+        "variance": "exact",
         "predictions": [
             {
                 "label": "cat",
@@ -160,6 +163,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
                 "nodes": {},
                 "mean": {"cat": 0.8, "dog": -0.8},
                 "variance": 0.2,
+                "novelty": 0.18,
+                "unlike": False,
             }
         ],
     },

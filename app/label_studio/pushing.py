@@ -68,7 +68,7 @@ class ChooseBest(Task):
         entries_by_item: dict[int, dict[str, Any]] = {}
         if learner is not None and known and len(np.unique(learner.labels[learner.labels >= 0])) > 1:
             model, numbers = learner.publish(), np.array(known)
-            found = predictions(model.nodes, model.probabilities_of(numbers), *model.moments(numbers))
+            found = predictions(model.nodes, model.predictive(numbers))
             entries_by_item = {item: as_prediction(self.config, one) for item, one in zip(known, found, strict=True)}
         entries = in_order([entries_by_item.get(item, NOTHING_LEARNT) for item in items])
         drawn = [pick.explored or pick.strategy == "random" for pick in picks]
@@ -101,6 +101,6 @@ def item_predictions(view: View, config: LabelConfig, numbers: Sequence[int | No
         return [NOTHING_LEARNT if number is not None else UNKNOWN for number in numbers]
     known = [number for number in numbers if number is not None and number < len(model)]
     rows = np.array(known, dtype=np.int64)
-    found = predictions(model.nodes, model.probabilities_of(rows), *model.moments(rows))
+    found = predictions(model.nodes, model.predictive(rows))
     entries_by_item = {number: as_prediction(config, one) for number, one in zip(known, found, strict=True)}
     return [entries_by_item.get(number, UNKNOWN) if number is not None else UNKNOWN for number in numbers]

@@ -18,7 +18,7 @@ from core.estimators.chunks import SpreadChunks, fit_chunks
 from core.factory import make_operator, make_reader, make_regression, make_softmax, untuned
 from core.histograms import CodedRows, LevelRule, RawRows, code_rows
 from core.kernels import Transform
-from core.linalg import HistogramOperator, KernelError, Predictor, added_error
+from core.linalg import HistogramOperator, KernelError, added_error
 from core.models.parameters import by_name
 from core.posterior import LabelRegression, PosteriorRule, SummedRegression
 from core.probabilities import Likelihood
@@ -29,7 +29,7 @@ from core.settings import KernelRule, Settings, TuneRule
 from core.softmax import SoftmaxClasses, TunedPrior
 from core.tables import AnyReader
 from core.tuning import CriterionName, Given, Tuned, find_sharpness, leave_one_out, mean_gap, tune
-from core.variance import BoundName, VarianceBounds
+from core.variance import LastBounds, VarianceName
 
 
 class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
@@ -105,7 +105,7 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
     _chooser: Chooser | None
     _tree: ClassTree
     _model: LabelRegression | SoftmaxClasses
-    _bounds: tuple[tuple[int, Predictor], VarianceBounds] | None = None
+    _bounds: LastBounds | None = None
 
     def __init__(
         self,
@@ -349,19 +349,17 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
         check_choice("loss", loss, get_args(Loss))
         return self.classes_[self._tree_or_error().decide(self.predict_proba(X), loss)]
 
-    def predict_variance(
-        self, X: Any, *, method: Literal["exact"] | BoundName = "exact", k: int = 2, noisy: bool = False
-    ) -> Floats:
+    def predict_variance(self, X: Any, *, method: VarianceName = "exact", k: int = 2, noisy: bool = False) -> Floats:
         """Variance of the latent functions, n; `noisy` adds the noise.
 
-        Exact, or an upper bound that costs less when n is large: "fapu" with k eigenpairs, "qfapu" in constant time,
-        "rapu" and "qrapu", the roughest.
+        Exact, or an upper bound that costs less when n is large: "fapu" with k eigenpairs, "qfapu" in constant time for
+        histograms, and for these alone "rapu" and "qrapu", the roughest.
 
         >>> model = GPHIKClassifier().fit([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [0, 1, 1])
         >>> [round(float(model.predict_variance([[0.4, 0.6]], method=m, k=1)[0]), 3) for m in ("exact", "fapu", "rapu")]
         [0.22, 0.264, 1.178]
         """
-        check_choice("method", method, ("exact", *get_args(BoundName)))
+        check_choice("method", method, get_args(VarianceName))
         model, query = self._model_or_error(), self._query(X)
         if isinstance(model, SoftmaxClasses):
             if noisy or method != "exact":
@@ -369,28 +367,13 @@ class GPHIKClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[misc]
             return model.posterior.variance(query)
         if method == "exact":
             variance = model.posterior.variance(query)
-        elif (
-            isinstance(model.operator, HistogramOperator)
-            and model.operator.in_level_space
-            and not isinstance(query, np.ndarray)
-        ):
-            variance = self._variance_bounds(model.operator, check_whole("k", k))(query, method)
+        elif isinstance(model, SummedRegression):
+            raise ValueError(f"method={method!r} needs the rows, and those that came in chunks are not kept")
         else:
-            raise ValueError(
-                f"method={method!r} is for the histogram kernel that is not normalised; "
-                f"this model has kernel={self.kernel!r} and normalise={self.normalise!r}"
-            )
+            if self._bounds is None:
+                self._bounds = LastBounds()
+            variance = self._bounds.of(model.posterior, check_whole("k", k)).by(method)(query)
         return variance + model.noise if noisy else variance
-
-    def _variance_bounds(self, operator: HistogramOperator, k: int) -> VarianceBounds:
-        """Bounds for the model as it is; eigenpairs are found again only after a change."""
-        posterior = self._model.posterior
-        state = (k, posterior.predictor)  # a posterior makes a new predictor after each change
-        known, bounds = self._bounds or (None, None)
-        if bounds is None or known != state:
-            bounds = VarianceBounds(operator, posterior.noise, k)
-            self._bounds = state, bounds
-        return bounds
 
     def code(self, X: Any) -> CodedRows:
         """Rows as level codes, which every prediction takes in place of X: code a pool once, score it often.

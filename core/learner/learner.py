@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core._types import Arrays, Floats, Indices, Table, no_rows
-from core.checks import check_number, check_numbers, check_whole
+from core.checks import check_choice, check_number, check_numbers, check_whole
 from core.classes import Nodes, checked_name
 from core.drafts import Drafted, all_or_nothing, read_only
 from core.histograms import Allocate, Chunked, Engine
@@ -20,17 +20,19 @@ from core.insight.stopping import Estimate
 from core.insight.track_record import Draw, TrackRecord
 from core.learner.choices import Choices, choose
 from core.learner.record import Labelling
-from core.learner.view import Published
+from core.learner.view import Predictive, Published
 from core.models.base import PoolModel
 from core.models.parameters import Parameters
 from core.models.registry import ModelInUse
 from core.posterior import LocalParts
 from core.posterior.parts import total
+from core.probabilities import novelty
 from core.queries import Ask, Pick, predict_each_other
 from core.queries.ask import ask
 from core.queries.losses import LossRule, cost_table
 from core.settings import Settings
 from core.tables import as_table
+from core.variance import VarianceName
 
 SAMPLE = 16  # items looked at to see whether means have drifted
 
@@ -114,6 +116,11 @@ class OnlineLearner(Drafted):
         return read_only(self._model.variance)
 
     @property
+    def variances(self) -> tuple[VarianceName, ...]:
+        """Which variances there are for predictions and questions: exact, and upper bounds of it (core.variance)."""
+        return self._model.variances
+
+    @property
     def noise(self) -> float:
         """Variance of the noise on a target."""
         return self._model.noise
@@ -151,15 +158,19 @@ class OnlineLearner(Drafted):
         among: Indices | None = None,
         wanted: str | None = None,
         loss: LossRule = "log",
+        variance: VarianceName = "exact",
     ) -> list[Pick]:
         """The unlabelled items to ask about next; `pending` ones were asked before and are not answered yet.
 
         Returns at most `count` picks, best first; the same state and seed give the same picks. `explore` is the share
         of picks that are drawn at random, and `among` restricts the choice to these items. Until two classes have
-        labels, items are chosen to stand for the pool (herding). The strategy "likely" asks for items of the class
+        labels, items are chosen to stand for the pool (herding); a learner of one class asks for what is most unlike
+        its labels (novelty), unless the strategy is variance. The strategy "likely" asks for items of the class
         `wanted`, or of those below it in the tree, the most probable first; "eer" lowers the expected `loss`: log,
-        class (being wrong), parent or tree (how far off), or a table of costs {true: {decided: cost}}.
+        class (being wrong), parent or tree (how far off), or a table of costs {true: {decided: cost}}. The strategies
+        variance, unc and unc+ may go by an upper bound of the `variance` (fapu, qfapu, rapu, qrapu; see core.variance).
         """
+        check_choice("variance", variance, get_args(VarianceName))
         classes = () if wanted is None else tuple(self.nodes.below(wanted).tolist())
         rule = Ask(strategy, count, seed, explore, classes).rule  # checks the arguments, also while there are no items
         costs = cost_table(loss, self.nodes)
@@ -177,6 +188,8 @@ class OnlineLearner(Drafted):
             among=among,
             wanted=classes,
             costs=costs,
+            variance=variance,
+            one_class=len(self.classes) == 1,
         )
 
     def _knows_something(self) -> bool:
@@ -194,6 +207,13 @@ class OnlineLearner(Drafted):
         some = self._model.parts.take(check_numbers("items", items, len(self)))
         return some.mean, some.variance
 
+    def novelty_of(self, items: Indices) -> Floats | None:
+        """How unlike everything labelled some items are, from 0 to 1; None where variances do not tell."""
+        if not self._tells_novelty:
+            return None
+        some = self._model.parts.take(check_numbers("items", items, len(self)))
+        return novelty(some.variance, self._model.prior(some.rows))
+
     def predicted(self, items: Indices | None = None) -> Indices:
         """The most probable class of some items, or of all."""
         if items is not None:
@@ -209,9 +229,18 @@ class OnlineLearner(Drafted):
         """Whether all means and variances are finite: features of 1e150 can be read, but their products overflow."""
         return bool(np.isfinite(sum(self._model.parts.collect(total))))
 
-    def predictive(self, x: Table) -> tuple[Floats, Floats, Floats]:
-        """Means, variances and class probabilities (rows x M) of rows that need not be items."""
-        return self._model.predictive(self._fitted.read(as_table(x)))
+    def predictive(self, x: Table, variance: VarianceName = "exact") -> Predictive:
+        """What is predicted of rows that need not be items, with exact variances or upper bounds that cost less."""
+        check_choice("variance", variance, get_args(VarianceName))
+        rows = self._fitted.read(as_table(x))
+        means, variances, probabilities = self._model.predictive(rows, variance)
+        known = novelty(variances, self._model.prior(rows)) if variance == "exact" and self._tells_novelty else None
+        return Predictive(means, variances, probabilities, known)
+
+    @property
+    def _tells_novelty(self) -> bool:
+        """Whether variances tell how unlike labels a row is: a forest that has grown is sure far from any, too."""
+        return self._model.solver != "forest"
 
     def predict(self, x: Table) -> Indices:
         """Class numbers of rows that need not be items."""
@@ -282,6 +311,7 @@ class OnlineLearner(Drafted):
             in_use.choices.warnings,
             in_use.likelihood,
             now._choices.likelihood,
+            model.prior if now._tells_novelty else None,
         )
 
     @all_or_nothing

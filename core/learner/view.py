@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,14 +11,25 @@ from core._types import Floats, Indices
 from core.classes import Nodes
 from core.drafts import read_only
 from core.insight.accuracy import TARGET, Accuracy, Draws, judge
+from core.insight.novelty import novelty_left_out, unlike_above
 from core.insight.stopping import Estimate, estimates
 from core.insight.track_record import Draw, TrackRecord
 from core.models.base import Answers, LeftOut, ModelName
-from core.posterior import Parts
+from core.posterior import Part, Parts
 from core.posterior.parts import concatenate_parts, means_of, variances_of
-from core.probabilities import Likelihood
+from core.probabilities import Likelihood, novelty
 from core.selection.compare import Verdict
 from core.selection.kernel import Choice
+from core.variance import PriorVariance
+
+
+class Predictive(NamedTuple):
+    """What is predicted of rows."""
+
+    mean: Floats  # rows x M
+    variance: Floats  # rows; of the latent functions, or an upper bound of it
+    probabilities: Floats  # rows x M
+    novelty: Floats | None  # rows, from 0 to 1 (see core.insight.novelty); None where variances do not tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +55,7 @@ class Published:
     warnings: tuple[str, ...] = ()  # of the last training
     likelihood: Likelihood = "gaussian"  # the one in use
     likelihood_choice: Verdict | None = None  # with likelihood="auto", how it was chosen
+    prior: PriorVariance | None = None  # of items, where the model tells how unlike labels they are
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -67,6 +80,28 @@ class Published:
         """Means (items x M) and variances of some items."""
         some = self.pool.take(items)
         return some.mean, some.variance
+
+    def predictive(self, items: Indices) -> Predictive:
+        """What is predicted of some items."""
+        some = self.pool.take(items)
+        known = None if self.prior is None else novelty(some.variance, self.prior(some.rows))
+        return Predictive(some.mean, some.variance, self.answers.probabilities(items), known)
+
+    @cached_property
+    def novelty(self) -> Floats | None:
+        """How unlike everything labelled each item is, from 0 to 1; None where the model does not tell."""
+        if self.prior is None:
+            return None
+        return read_only(concatenate_parts(self.pool.collect(_Novelty(self.prior.for_items()))))
+
+    @cached_property
+    def unlike_above(self) -> float | None:
+        """The novelty above which an item is unlike everything labelled; None where that cannot be said."""
+        if self.prior is None:
+            return None
+        items = np.flatnonzero(self.labels >= 0)
+        some = self.pool.take(items)
+        return unlike_above(novelty_left_out(some.variance, self.noises[items], self.prior(some.rows)))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -128,3 +163,13 @@ class Published:
             self.predicted if known else self.labels[:0],
             self.uncertainty if known else self.noises[:0],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Novelty:
+    """Picklable function for `Parts.collect`: the novelty of each item."""
+
+    prior: PriorVariance
+
+    def __call__(self, _: int, part: Part) -> Floats:
+        return novelty(part.variance, self.prior(part.rows))

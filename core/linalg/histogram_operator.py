@@ -105,6 +105,15 @@ class HistogramOperator(Drafted):
         """What multiplies kernel values of each training row, n."""
         return np.ones(len(self))
 
+    @property
+    def constant(self) -> float:
+        """What is added to kernel values that are multiplied; else it is a level as others are."""
+        return 0.0
+
+    def factors_of(self, query: Rows) -> Floats:
+        """What multiplies kernel values of each row of a query."""
+        return np.ones(len(query))
+
     def product(self, v: Floats) -> Floats:
         return gather(self.rows.codes, self.rows.starts, self._table(v))
 

@@ -54,7 +54,7 @@ class NormalisedOperator(HistogramOperator):
     def factors(self) -> Floats:
         """The diagonal of R, n."""
         if self._factors is None or len(self._factors) != len(self):
-            self._factors = self._factors_of(self.rows)
+            self._factors = self.factors_of(self.rows)
         return self._factors
 
     def product(self, v: Floats) -> Floats:
@@ -65,13 +65,13 @@ class NormalisedOperator(HistogramOperator):
         return self._lookup(self._table(self.factors[:, None] * v), self.kernel.bias * v.sum(axis=0))
 
     def difference(self, query: Rows, beta: Floats) -> NormalisedTable:
-        table = self.profile(query) * self._factors_of(query) - self._table(self.factors[:, None] * beta)
+        table = self.profile(query) * self.factors_of(query) - self._table(self.factors[:, None] * beta)
         return self._lookup(table, self.kernel.bias * (1.0 - beta.sum(axis=0)))
 
     def cross(self, query: Rows, first: int = 0) -> Floats:
         inner = super().cross(query, first)
         inner *= self.factors[first:, None]
-        inner *= self._factors_of(query)
+        inner *= self.factors_of(query)
         inner += self.kernel.bias
         return inner
 
@@ -107,7 +107,11 @@ class NormalisedOperator(HistogramOperator):
         super().remove(rows)
         self._factors = None
 
-    def _factors_of(self, query: Rows) -> Floats:
+    @property
+    def constant(self) -> float:
+        return self.kernel.bias
+
+    def factors_of(self, query: Rows) -> Floats:
         return _scale(self.kernel.amplitude, super().diagonal(query))
 
     def _lookup(self, table: Floats, constant: Floats) -> NormalisedTable:

@@ -14,11 +14,13 @@ from core.linalg import AtBound, KernelSum, Operator, Predictor
 from core.models.parameters import Parameters
 from core.models.state import PoolState
 from core.posterior import Part, Parts, one_vs_all
+from core.posterior.base import Variances
 from core.posterior.parts import best_classes, concatenate_parts
 from core.probabilities import Likelihood, best_class, class_probabilities, error_probabilities, most_probable
 from core.rows import Rows
 from core.settings import Settings
 from core.softmax import Targets
+from core.variance import PriorVariance, VarianceName
 
 ModelName = Literal["gp", "forest"]
 
@@ -196,8 +198,19 @@ class PoolModel(Protocol):
     def predict(self, rows: Rows) -> Indices:
         """The most probable class of any rows, in the pool or not; rows."""
 
-    def predictive(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
-        """Means, variances and class probabilities (rows x M) of any rows, in the pool or not."""
+    def predictive(self, rows: Rows, variance: VarianceName = "exact") -> tuple[Floats, Floats, Floats]:
+        """Means, variances (exact, or an upper bound) and class probabilities (rows x M) of any rows."""
+
+    @property
+    def variances(self) -> tuple[VarianceName, ...]:
+        """Which variances it has: the exact one, and upper bounds that cost less."""
+
+    def variance_by(self, name: VarianceName) -> Variances:
+        """The variance of any rows, or an upper bound of it; a ValueError where the model has no such bound."""
+
+    @property
+    def prior(self) -> PriorVariance:
+        """The prior variance of any rows as a function, which later changes do not touch."""
 
     def covariance(self, rows: Indices, columns: Indices) -> Floats:
         """Posterior covariance of items, rows x columns."""

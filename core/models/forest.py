@@ -23,11 +23,13 @@ from core.models.gaussian import GaussianPool
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
 from core.posterior import LocalParts, Part, Parts, PoolPosterior
+from core.posterior.base import Variances
 from core.posterior.parts import concatenate_parts, means_of, rows_of
-from core.probabilities import best_class, error_probabilities, most_probable
+from core.probabilities import best_class, class_probabilities, error_probabilities, most_probable
 from core.rows import Rows
 from core.settings import Settings
 from core.tuning import Tuned, tune
+from core.variance import LastBounds, PriorVariance, VarianceName, variance_by, variances_of
 
 
 class ForestPool(Drafted):
@@ -46,6 +48,7 @@ class ForestPool(Drafted):
     def __init__(self, forest: Forest[ItemRows], n_trees: int) -> None:
         self.forest = forest
         self.n_trees = n_trees  # that are grown once there are labels enough
+        self._bounds = LastBounds()
         self.labelled_items: list[int] = []  # items in the order their labels came
         self.grown_at = 0  # labels
         self.by_tree: tuple[ItemAnswers, ...] = ()  # of each tree
@@ -295,10 +298,34 @@ class ForestPool(Drafted):
         means, _, probabilities = self.predictive(rows)
         return most_probable(probabilities, means)
 
-    def predictive(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
+    def predictive(self, rows: Rows, variance: VarianceName = "exact") -> tuple[Floats, Floats, Floats]:
         """Means, variances and probabilities of rows that need not be items."""
+        if variance != "exact":
+            means, variances = self.means(rows), self.variance_by(variance)(rows)
+            return means, variances, class_probabilities("gaussian", means, variances + self.noise)
         found = self.forest.posterior(rows)
         return found.mean, found.variance, found.probabilities
+
+    @property
+    def variances(self) -> tuple[VarianceName, ...]:
+        """Which variances it has."""
+        return variances_of(self.operator) if self.forest.is_one_leaf else ("exact",)
+
+    def variance_by(self, name: VarianceName) -> Variances:
+        """The variance of rows that need not be items; while the forest is one leaf, or an upper bound of it."""
+        if name == "exact":
+            return lambda rows: self.moments(rows)[1]
+        if not self.forest.is_one_leaf:
+            raise ValueError(
+                f"variance {name} is for one Gaussian process: a forest that has grown has exact variances alone, "
+                "which cost little, as its leaves are small"
+            )
+        return variance_by(self.forest.model(0, 0).regression.posterior, self._bounds, name)
+
+    @property
+    def prior(self) -> PriorVariance:
+        """k(x, x) of any rows less the bias."""
+        return PriorVariance(self.operator)
 
     def moments(self, rows: Rows) -> tuple[Floats, Floats]:
         """Means (rows x M) and variances (rows) of rows that need not be items."""
@@ -327,9 +354,12 @@ class ForestPool(Drafted):
         votes, views = self._votes, (self.covariance, self.kernel, reference, self._labelled)
         around = votes.posteriors(reference)
         if self.forest.is_one_leaf:
-            return PoolState(mean, variance, noise, items, *views, around=around)
+            return PoolState(mean, variance, noise, items, *views, around=around, own=self._own)
         trees = votes.probabilities, votes.posteriors, self._covariances
-        return ForestState(mean, variance, noise, items, *views, *trees, around=around)
+        return ForestState(mean, variance, noise, items, *views, *trees, around=around, own=self._own)
+
+    def _own(self, items: Indices) -> Floats:
+        return self.prior(self.rows(items))
 
     def _covariances(self, rows: Indices, columns: Indices) -> Floats:
         return self.forest.covariances(self.all_rows, self._nodes, rows, columns)

@@ -19,11 +19,13 @@ from core.models.look_ahead import one_posterior
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior, one_vs_all
+from core.posterior.base import Variances
 from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
 from core.settings import Settings, TuneRule
 from core.tuning import asked_sharpness, mean_gap, tune
+from core.variance import LastBounds, PriorVariance, VarianceName, variance_by, variances_of
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
 GAP_ITEMS = 10_000  # whose gaps tell how sharp probabilities are, at most
@@ -45,6 +47,7 @@ class GaussianPool(Drafted):
         self.pool = pool
         model.pool_size = pool.size
         self.labelled_items = labelled_items or []  # items in the order their labels came
+        self._bounds = LastBounds()
         self._simplex: Floats | None = None  # where the last Nelder-Mead search ended, to start the next
 
     @classmethod
@@ -290,10 +293,24 @@ class GaussianPool(Drafted):
         """The class with the largest mean, of rows that need not be items."""
         return best_class(self.means(rows))
 
-    def predictive(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
-        """The same, and the probabilities of the classes (rows x M)."""
-        means, variances = self.moments(rows)
+    def predictive(self, rows: Rows, variance: VarianceName = "exact") -> tuple[Floats, Floats, Floats]:
+        """The same, or with a bound of the variances, and the probabilities of the classes (rows x M)."""
+        means, variances = self.means(rows), self.variance_by(variance)(rows)
         return means, variances, class_probabilities("gaussian", means, variances + self.noise, self.model.sharpness)
+
+    @property
+    def variances(self) -> tuple[VarianceName, ...]:
+        """Which variances it has."""
+        return variances_of(self.operator)
+
+    def variance_by(self, name: VarianceName) -> Variances:
+        """The variance of rows that need not be items, or an upper bound of it."""
+        return variance_by(self.model.posterior, self._bounds, name)
+
+    @property
+    def prior(self) -> PriorVariance:
+        """k(x, x) of any rows less the bias."""
+        return PriorVariance(self.operator)
 
     def means(self, rows: Rows) -> Floats:
         """Of rows that need not be items, rows x M."""
@@ -346,6 +363,7 @@ class GaussianPool(Drafted):
             reference,
             labelled,
             around=self.around(reference),
+            own=lambda some: self.prior(self.rows(some)),
         )
 
     def around(self, reference: Indices) -> Items:

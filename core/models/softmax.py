@@ -28,6 +28,7 @@ from core.models.look_ahead import one_posterior
 from core.models.parameters import Parameters
 from core.models.softmax_state import SoftmaxState
 from core.posterior import LabelRegression, LocalParts, Part, Parts, PoolPosterior
+from core.posterior.base import Variances
 from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
@@ -37,6 +38,7 @@ from core.softmax.classes import SoftmaxClasses, depth_prior
 from core.softmax.laplace import centred, left_out
 from core.softmax.prior import Prior
 from core.tuning import find_sharpness, mean_gap
+from core.variance import PriorVariance, VarianceName
 
 TOLERANCE = 1e-10  # of a fit: the same model to many digits, whatever way labels came in
 
@@ -313,9 +315,23 @@ class SoftmaxPool(Drafted):
         """The class with the largest mean, of rows that need not be items."""
         return best_class(self.means(rows))
 
-    def predictive(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
-        """The same, and the probabilities of the classes (rows x C)."""
-        means, variances = self.moments(rows)
+    @property
+    def variances(self) -> tuple[VarianceName, ...]:
+        """Which variances it has."""
+        return self.spread.variances
+
+    def variance_by(self, name: VarianceName) -> Variances:
+        """The variance of rows that need not be items, or an upper bound of it."""
+        return self.spread.variance_by(name)
+
+    @property
+    def prior(self) -> PriorVariance:
+        """k(x, x) of any rows less the bias."""
+        return self.spread.prior
+
+    def predictive(self, rows: Rows, variance: VarianceName = "exact") -> tuple[Floats, Floats, Floats]:
+        """The same, or with a bound of the variances, and the probabilities of the classes (rows x C)."""
+        means, variances = self.means(rows), self.variance_by(variance)(rows)
         return means, variances, class_probabilities("softmax", means, variances, self.sharpness)
 
     def residual(self) -> float:
@@ -351,6 +367,7 @@ class SoftmaxPool(Drafted):
             np.array(self.labelled_items, dtype=np.int64),
             (self._latent_covariance, self._latent_variance),
             around=one_posterior(self.mean[reference], self.variance[reference], self.noise),
+            own=lambda some: self.prior(self.rows(some)),
         )
 
     def _latent_covariance(self, rows: Indices, columns: Indices) -> Floats:

@@ -37,6 +37,8 @@ class PoolState:
     around: Items | None = field(default=None, kw_only=True)  # the posterior of the reference
     costs: Floats | None = field(default=None, kw_only=True)  # M x M, of a true class and a decision; None is log loss
     looked: LookAhead | None = field(default=None, kw_only=True)  # what was computed before
+    bounds: Floats | None = field(default=None, kw_only=True)  # m, of variances, where questions go by these
+    own: Callable[[Indices], Floats] | None = field(default=None, kw_only=True)  # k(x, x) of pool items less the bias
 
     likelihood: ClassVar[Likelihood] = "gaussian"
 
@@ -44,9 +46,21 @@ class PoolState:
         return len(self.variance)
 
     @property
+    def doubt(self) -> Floats:
+        """The variance that questions go by, m: the exact one, or an upper bound of it."""
+        return self.variance if self.bounds is None else self.bounds
+
+    @property
     def spread(self) -> Floats:
         """sqrt(noise + variance), m: the standard deviation of a target."""
-        return np.sqrt(self.noise + self.variance)
+        return np.sqrt(self.noise + self.doubt)
+
+    @property
+    def prior(self) -> Floats:
+        """k(x, x) less the bias, m: what the variance is, up to the bias, where nothing is known."""
+        if self.own is None:
+            raise ValueError("this state has no prior variance, which novelty is a share of")
+        return self.own(self.rows)
 
     @property
     def margin(self) -> Floats:
@@ -147,6 +161,7 @@ class PoolState:
             mean=self.mean[places],
             variance=self.variance[places],
             rows=self.rows[places],
+            bounds=None if self.bounds is None else self.bounds[places],
             looked=None if self.looked is None else self.looked.take(places),
         )
 
@@ -157,4 +172,6 @@ class PoolState:
     def asked(self, rows: Indices, variance: Floats) -> "PoolState":
         """The same items once some are asked about: less uncertain, and these count as labelled."""
         looked = None if self.looked is None else self.looked.asked(rows)
-        return replace(self, variance=variance, labelled=np.append(self.labelled, rows), looked=looked)
+        bounds = None if self.bounds is None else self.bounds - (self.variance - variance)  # of what is left
+        known = np.append(self.labelled, rows)
+        return replace(self, variance=variance, bounds=bounds, labelled=known, looked=looked)

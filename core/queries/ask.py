@@ -12,10 +12,13 @@ from core.checks import check_numbers
 from core.models.base import PartsModel, PoolModel
 from core.models.look_ahead import class_probabilities
 from core.models.state import PoolState
+from core.posterior.base import Variances
 from core.probabilities import error_probabilities
 from core.queries.parts import FirstLook, Near
 from core.queries.picking import Ask, Candidates, Pick, choose, pick
+from core.queries.plugins import every_strategy
 from core.queries.strategies import Strategy
+from core.variance import VarianceName
 
 REFERENCE_ROWS = 256  # size of the sample that stands for the pool (emoc, density, herding)
 
@@ -31,12 +34,18 @@ def ask(
     among: Indices | None = None,
     wanted: tuple[int, ...] = (),
     costs: Floats | None = None,
+    variance: VarianceName = "exact",
+    one_class: bool = False,
 ) -> list[Pick]:
     """Choose `count` items, as `OnlineLearner.query` documents; `wanted` are numbers of classes, and `costs` are M x M.
 
-    Until two classes have labels, or a wanted one where that is what counts, all but random are replaced by herding.
+    Until two classes have labels, or a wanted one where that is what counts, all but random are replaced by herding;
+    where there is no more than `one_class`, by novelty once it has labels, unless they mean something for one class.
     """
     asked = Ask(strategy, count, seed, explore, wanted)
+    if variance != "exact" and not asked.rule.bounded:
+        able = ", ".join(name for name, rule in every_strategy().items() if rule.bounded)
+        raise ValueError(f"variance {variance} is for the strategies {able}; {strategy} goes by the exact one")
     waiting = np.setdiff1d(_numbers("pending", pending, len(model)), model.labelled_items)
     free = np.ones(len(model), dtype=bool)
     if among is not None:
@@ -48,11 +57,17 @@ def ask(
         return []
     known_one = asked.rule.wanted and np.isin(model.numbers, wanted).any()
     if len(np.unique(model.numbers)) < 2 and strategy != "random" and not known_one:
-        asked = replace(asked, strategy="herding")
+        if not (one_class and len(model.numbers)):
+            asked = replace(asked, strategy="herding")
+        elif not asked.rule.one_class:
+            asked = replace(asked, strategy="novelty")
+    bound = model.variance_by(variance) if variance != "exact" and asked.rule.bounded else None
     if model.over_parts is not None:
-        return _ask_parts(model.over_parts, asked, free, waiting, costs)
+        return _ask_parts(model.over_parts, asked, free, waiting, costs, bound)
     state = model.state(np.flatnonzero(free), reference_of(len(model)))
     state = replace(state, wanted=np.array(wanted, dtype=np.int64), costs=costs)
+    if bound is not None:
+        state = replace(state, bounds=bound(model.rows(state.rows)))
     return pick(state, asked.strategy, count, seed=seed, explore=explore, pending=waiting)
 
 
@@ -62,13 +77,18 @@ def reference_of(n: int) -> Indices:
 
 
 def _ask_parts(
-    model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: Indices, costs: Floats | None
+    model: PartsModel,
+    ask: Ask,
+    free: NDArray[np.bool_],
+    waiting: Indices,
+    costs: Floats | None,
+    bound: Variances | None,
 ) -> list[Pick]:
     """Each part proposes candidates; the picks are chosen among all of them."""
     strategy = ask.rule
     known = np.concatenate([np.array(model.labelled_items, dtype=np.int64), waiting])  # labelled, or asked about
     reference = reference_of(len(model)) if strategy.reference else waiting[:0]
-    near = _near(model, strategy.first, reference, known)
+    near = replace(_near(model, strategy.first, reference, known), bound=bound)
     found = Candidates.joined(model.parts.collect(FirstLook(ask, model.noise, near), along=free), ask)
     needed = known if strategy.covered else waiting
     subset = _Subset(model, np.unique(np.concatenate([found.rows, reference, needed])))
@@ -84,14 +104,16 @@ def _ask_parts(
         wanted=np.array(ask.wanted, dtype=np.int64),
         costs=costs,
         around=model.around(reference) if strategy.reference else None,
+        bounds=None if bound is None else found.doubt,
+        own=subset.own,
     )
     return choose(state, found.scores, ask, waiting)
 
 
 def _near(model: PartsModel, strategy: Strategy, reference: Indices, known: Indices) -> Near:
-    """What a strategy needs of the reference, as functions that parts can be given."""
+    """What a strategy needs of the reference and of priors, as functions that parts can be given."""
     if strategy.reference is None:
-        return Near()
+        return Near(prior=model.prior.for_items() if strategy.prior else None)
     rows = model.rows(reference)
     covered = None
     if strategy.covered and len(known):
@@ -120,6 +142,10 @@ class _Subset:
     def kernel(self, rows: Indices, columns: Indices) -> Floats:
         """Prior covariance, rows x columns."""
         return self.model.kernel_with(self._encoded(columns))(self._encoded(rows))
+
+    def own(self, rows: Indices) -> Floats:
+        """Prior variance of items less the bias."""
+        return self.model.prior(self._encoded(rows))
 
     def _encoded(self, items: Indices) -> Any:
         return self._rows[np.searchsorted(self.items, items)]

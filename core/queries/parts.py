@@ -11,6 +11,7 @@ from core._types import Floats, Indices
 from core.linalg import Predictor
 from core.models.state import PoolState
 from core.posterior import Part
+from core.posterior.base import Variances
 from core.queries.picking import Ask, Candidates, first_look
 
 LOOK_ROWS = 1 << 14  # items at a time, whose scores stay in the cache
@@ -25,6 +26,8 @@ class Near:
     kernel: Predictor | None = None  # x -> prior covariance with each of them
     covered: Floats | None = None  # how much each is like a labelled item
     doubts: Floats | None = None  # how uncertain each is
+    bound: Variances | None = None  # of the variance of rows, where questions go by it
+    prior: Variances | None = None  # of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,12 @@ class PartState(PoolState):
         """The probability that the predicted class of each item of the reference is wrong, R."""
         assert self.near.doubts is not None
         return self.near.doubts
+
+    @property
+    def prior(self) -> Floats:
+        """k(x, x) less the bias, m."""
+        assert self.near.prior is not None
+        return self.near.prior(self.query)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +107,13 @@ class FirstLook:
             part.rows,
             self.near,
             wanted=np.array(self.ask.wanted, dtype=np.int64),
+            bounds=None if self.near.bound is None else self.near.bound(part.rows),
         )
 
 
 def _none(part: Part) -> Candidates:
-    return Candidates(np.empty(0, dtype=np.int64), np.empty(0), part.mean[:0], part.variance[:0])
+    nothing = part.variance[:0]
+    return Candidates(np.empty(0, dtype=np.int64), np.empty(0), part.mean[:0], nothing, nothing)
 
 
 def _far(_: Indices, __: Indices) -> Floats:

@@ -75,6 +75,7 @@ class Candidates:
     scores: Floats
     mean: Floats  # rows x M
     variance: Floats
+    doubt: Floats  # the variance that questions go by, which may be a bound
 
     @classmethod
     def joined(cls, parts: "Sequence[Candidates]", ask: Ask) -> "Candidates":
@@ -94,7 +95,7 @@ def first_look(state: PoolState, ask: Ask, free: Indices | None = None) -> Candi
         scores, rows = scores[free], rows[free]
     found = _candidate_places(rows, scores, ask)
     places = found if free is None else free[found]
-    return Candidates(rows[found], scores[found], state.mean[places], state.variance[places])
+    return Candidates(rows[found], scores[found], state.mean[places], state.variance[places], state.doubt[places])
 
 
 def pick(

@@ -13,6 +13,7 @@ from scipy.special import xlogy
 
 from core._types import Floats
 from core.models.state import PoolState
+from core.probabilities import novelty as novelty_of
 from core.queries.draws import RANDOM, drawn
 
 Score = Callable[[PoolState, int], Floats]
@@ -30,6 +31,9 @@ class Strategy:
     doubts: bool = False  # state.doubts: how uncertain the reference is
     shortlist: Score | None = None  # a cheaper score, whose best items are looked at in earnest
     then: str | None = None  # the strategy that takes over once labels predict each other
+    bounded: bool = False  # the variance may be a bound: state.doubt, .spread
+    prior: bool = False  # state.prior: what the variance is where nothing is known
+    one_class: bool = False  # means something before labels tell classes apart
 
     @property
     def first(self) -> "Strategy":
@@ -53,7 +57,12 @@ def mean(state: PoolState, _: int) -> Floats:
 
 def variance(state: PoolState, _: int) -> Floats:
     """Least known, whatever the class."""
-    return -state.variance
+    return -state.doubt
+
+
+def novelty(state: PoolState, _: int) -> Floats:
+    """Most unlike everything labelled: the largest share of its prior variance is left (Freytag2012, section 6.3)."""
+    return -novelty_of(state.variance, state.prior)
 
 
 def unc(state: PoolState, _: int) -> Floats:
@@ -62,8 +71,11 @@ def unc(state: PoolState, _: int) -> Floats:
 
 
 def unc_plus(state: PoolState, _: int) -> Floats:
-    """Near the boundary, and near to what is known (Freytag2012, eq. 17)."""
-    return np.asarray(state.margin + state.spread)
+    """Near the boundary, and near to what is known (Freytag2012, eq. 17).
+
+    The lead of the best class of three or more is a difference of two means, as 2 |mu| is for two: it counts by half.
+    """
+    return np.asarray((state.margin if state.mean.shape[1] <= 2 else state.margin / 2.0) + state.spread)
 
 
 def entropy(state: PoolState, _: int) -> Floats:
@@ -121,16 +133,17 @@ def epig(state: PoolState, _: int) -> Floats:
 
 
 STRATEGIES: dict[str, Strategy] = {
-    "random": Strategy(random),
+    "random": Strategy(random, one_class=True),
     "mean": Strategy(mean),
-    "variance": Strategy(variance),
-    "unc": Strategy(unc),
-    "unc+": Strategy(unc_plus),
+    "variance": Strategy(variance, bounded=True, one_class=True),
+    "novelty": Strategy(novelty, prior=True, one_class=True),
+    "unc": Strategy(unc, bounded=True),
+    "unc+": Strategy(unc_plus, bounded=True),
     "entropy": Strategy(entropy),
     "bald": Strategy(bald),
     "emoc": Strategy(emoc, reference="covariance"),
     "density": Strategy(density, reference="kernel"),
-    "herding": Strategy(herding, reference="kernel", covered=True),
+    "herding": Strategy(herding, reference="kernel", covered=True, one_class=True),
     "uherding": Strategy(uncertainty_herding, reference="kernel", covered=True, doubts=True, then="unc"),
     "eer": Strategy(eer, reference="ahead", shortlist=unc),
     "epig": Strategy(epig, reference="ahead", shortlist=unc),

@@ -49,7 +49,7 @@ def test_before_anything_is_known(site):
         assert found["classes"] == {name: {"labelled": 0, "predicted": 0} for name in "ab"}
         assert found["uncertainty"] == {"edges": [], "counts": []}
         assert len(project.get("/map")["points"]) == n_items
-        for by in ("uncertain", "surprising", "disagreed"):
+        for by in ("uncertain", "surprising", "disagreed", "unlike"):
             assert project.get(f"/ranked?by={by}")["items"] == []
         assert project.get("/events") == {"events": [], "next": None}
         card = project.get("/card")
@@ -122,6 +122,16 @@ def test_a_small_map_shows_labelled_items_all_the_same(taught):
     assert (found["items"], len({point["key"] for point in points})) == (60, 10)
     assert sum(point["label"] is not None for point in points) == 5
     taught.get("/map?limit=0", 422)
+
+
+def test_items_that_are_unlike_all_labelled_ones(taught):
+    published = learner_with(LABELS).publish()
+    found = taught.get("/ranked?by=unlike&limit=7")["items"]
+    order = np.argsort(np.where(published.labels < 0, -published.novelty, 9.0), kind="stable")[:7]
+    assert [item["key"] for item in found] == keys(order)
+    assert [item["score"] for item in found] == pytest.approx(published.novelty[order].tolist())
+    assert {item["label"] for item in found} == {None}
+    assert {item["predicted"] for item in found} <= set(published.classes)
 
 
 def test_uncertain_items(taught):

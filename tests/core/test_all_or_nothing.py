@@ -144,7 +144,7 @@ def learner_of(settings, parents=None):
 def learner_facts(learner):
     seen, known = learner.publish(), learner.state(refit=False)
     known.pop("level_lineage", None)  # made up anew by every learner
-    mean, variance, probabilities = learner.predictive(PROBE)
+    mean, variance, probabilities, _ = learner.predictive(PROBE)
     asked = [pick.row for pick in learner.query(3)]
     return {
         **known,

@@ -56,7 +56,8 @@ async def get_map(
 async def list_ranked(
     at: Reader,
     by: Annotated[
-        Ranking, Query(description="unlabelled and uncertain, labelled and surprising, or disagreed on")
+        Ranking,
+        Query(description="unlabelled and uncertain, labelled and surprising, disagreed on, or unlike all labelled"),
     ] = "uncertain",
     limit: Limit = 50,
 ) -> Any:

@@ -94,7 +94,9 @@ async def with_data(
 
 async def _ask(at: AtProject, body: schemas.Ask) -> Ask:
     among = await at.in_thread(matching_items, at.project, body.filter) if body.filter else None
-    return Ask(body.count, body.strategy, body.explore, body.seed, body.resume, among, body.skipped_until)
+    return Ask(
+        body.count, body.strategy, body.explore, body.seed, body.resume, among, body.variance, body.skipped_until
+    )
 
 
 def _idempotency(key: str, at: AtProject, content: Any) -> Idempotency:

@@ -40,7 +40,8 @@ async def predict_rows(at: Reader, body: schemas.PredictRows) -> Response:
     if body.keys is not None:
         content = await at.in_thread(_of_items, at.project, body.keys)
     else:
-        answer = await at.do(PredictRows(at.project, await at.in_thread(_table, at.project, body)), LATER)
+        table = await at.in_thread(_table, at.project, body)
+        answer = await at.do(PredictRows(at.project, table, body.variance), LATER)
         content = await at.in_thread(_written, answer)
     return Response(content, media_type="application/json")
 

@@ -81,7 +81,7 @@ class RankedItem(BaseModel):
     probability: float | None = Field(description="of the predicted class")
     score: float = Field(
         description="probability that the predicted class (uncertain) or the label (surprising) is wrong, "
-        "or that two votes differ (disagreed)"
+        "or that two votes differ (disagreed); or how unlike everything labelled it is, from 0 to 1 (unlike)"
     )
     votes: list[Vote]
 

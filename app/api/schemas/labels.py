@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from app.api.schemas.common import Body, Key, Name, Scalar, Time
 from app.services.plain import check_plain
-from app.services.project.strategies import Strategy
+from app.services.project.strategies import Strategy, VarianceName
 
 
 def _few(fields: Any) -> Any:
@@ -23,6 +23,9 @@ class Ask(Body):
 
     count: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     strategy: Strategy | None = None
+    variance: VarianceName | None = Field(
+        None, description="that strategies variance, unc and unc+ go by: exact, or an upper bound"
+    )
     explore: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="share of items drawn at random")
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = Field(
         None, description="decides between equal scores and draws at random"
@@ -58,6 +61,10 @@ class Question(BaseModel):
         description="of each class, +1 for yes and -1 for no; with likelihood softmax logits, which sum to 0"
     )
     variance: float | None
+    novelty: float | None = Field(
+        None, description="how unlike everything labelled it is, from 0 to 1, as in predictions"
+    )
+    unlike: bool | None = Field(None, description="whether it is unlike anything so far, as in predictions")
     lease: LeaseAnswer
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.api.schemas.common import Body, Features, Key, RawRow, RawText
+from app.services.project.strategies import VarianceName
 
 
 class PredictRows(Body):
@@ -12,7 +13,11 @@ class PredictRows(Body):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"features": [[0.1, 0.0, 0.9]]}, {"keys": ["a.png"]}, {"texts": ["is this spam?"]}]
+            "examples": [
+                {"features": [[0.1, 0.0, 0.9]], "variance": "fapu"},
+                {"keys": ["a.png"]},
+                {"texts": ["is this spam?"]},
+            ]
         }
     )
 
@@ -23,6 +28,11 @@ class PredictRows(Body):
     )
     rows: Annotated[list[RawRow], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = Field(
         None, description="where the project encodes tables"
+    )
+    variance: VarianceName = Field(
+        "exact",
+        description="of rows that are no items: exact, or an upper bound that costs less with very many labels: fapu, "
+        "qfapu; with one histogram kernel also rapu and qrapu, the roughest",
     )
 
     @model_validator(mode="after")
@@ -41,6 +51,15 @@ class Prediction(BaseModel):
     nodes: dict[str, float] = Field(description="of each parent: the sum of what is under it")
     mean: dict[str, float]
     variance: float
+    novelty: float | None = Field(
+        description="how unlike everything labelled it is, from 0 to 1: the share of its prior variance that labels "
+        "leave; 1 if it has nothing in common with them. null with an upper bound of the variance, and where a forest "
+        "has grown"
+    )
+    unlike: bool | None = Field(
+        description="whether it is unlike anything so far: more novel than all but one in a hundred of the labelled "
+        "items were to the others, or than all of them; null with fewer than 19 labels, or without novelty"
+    )
 
 
 class Predictions(BaseModel):
@@ -48,6 +67,7 @@ class Predictions(BaseModel):
 
     model_version: int
     degraded: bool
+    variance: VarianceName = Field(description="which variance this is; of items always exact")
     predictions: list[Prediction]
 
 

@@ -17,10 +17,12 @@ from app.services.runtime.clock import now
 from app.services.runtime.ids import new_id
 from app.services.runtime.writer import Task
 from core import OnlineLearner
-from core._types import Floats, no_rows
+from core._types import no_rows
 from core.insight.accuracy import Draws, is_near
 from core.queries import STRATEGIES, Pick
 from core.queries.draws import NEAR_SHARE, random_share
+from core.queries.plugins import every_strategy
+from core.variance import VarianceName
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ class Ask:
     seed: int | None = None
     resume: bool = False  # first of all what this person holds already
     among: frozenset[int] | None = None  # only these items
+    variance: VarianceName | None = None
     skipped_until: int = 0  # also what this person skipped up to this event
 
 
@@ -133,6 +136,8 @@ def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
     """Up to `count` items for this person; their leases are in memory when this returns."""
     if ask.strategy == "likely" and project.wanted is None:
         raise Invalid("strategy likely needs a project with the goal find, and the class that is wanted")
+    if ask.variance is not None and ask.variance != "exact":
+        _check_variance(project, ask.strategy or project.settings.strategy, ask.variance)
     time = now()
     free = free_items(project, annotator, ask)
     questions = []
@@ -144,6 +149,22 @@ def choose_items(project: Project, annotator: str, ask: Ask) -> list[Question]:
         project.add_lease(lease)
         questions.append(Question(pick, lease))
     return questions
+
+
+def _check_variance(project: Project, strategy: str, variance: VarianceName) -> None:
+    """That a strategy can go by this variance, and the model has it."""
+    able = [name for name, rule in every_strategy().items() if rule.bounded]
+    if strategy not in able:
+        raise Invalid(f"variance {variance} is for the strategies {', '.join(able)}; {strategy} goes by the exact one")
+    learner = project.learner
+    if learner is not None and len(learner) and variance not in learner.variances:
+        raise Invalid(f"this model has no variance {variance}; it has {', '.join(learner.variances)}")
+
+
+def _variance(learner: OnlineLearner, strategy: str, variance: VarianceName) -> VarianceName:
+    """That of the settings, where strategy and model can go by it."""
+    rule = every_strategy().get(strategy)
+    return variance if rule is not None and rule.bounded and variance in learner.variances else "exact"
 
 
 def free_items(project: Project, annotator: str, ask: Ask) -> NDArray[np.bool_]:
@@ -168,8 +189,7 @@ def lease_item(project: Project, annotator: str, item: int) -> Question:
 
 def describe_questions(project: Project, questions: list[Question]) -> dict[str, Any]:
     """The answer to a query, without the items' data."""
-    learner = project.learner
-    known = _moments(None if project.broken else learner, [question.pick.row for question in questions])
+    known = _known(project, [question.pick.row for question in questions])
     found = []
     for question in questions:
         item, lease = question.pick.row, question.lease
@@ -181,13 +201,11 @@ def describe_questions(project: Project, questions: list[Question]) -> dict[str,
             "explored": question.pick.explored,
             "mean": {},
             "variance": None,
+            "novelty": None,
+            "unlike": None,
             "lease": {"id": lease.id, "expires_at": lease.expires_at},
         }
-        if learner is not None and item in known:
-            mean, variance = known[item]
-            entry["mean"] = dict(zip(learner.classes, mean.tolist(), strict=True))
-            entry["variance"] = variance
-        found.append(entry)
+        found.append(entry | known.get(item, {}))
     return {
         "model_version": project.version,
         "degraded": project.degraded is not None,
@@ -195,13 +213,24 @@ def describe_questions(project: Project, questions: list[Question]) -> dict[str,
     }
 
 
-def _moments(learner: OnlineLearner | None, items: list[int]) -> dict[int, tuple[Floats, float]]:
-    """Mean and variance of those items that the model knows."""
+def _known(project: Project, items: list[int]) -> dict[int, dict[str, Any]]:
+    """What the model says of those items that it knows; what is unlike anything is so by the last published state."""
+    learner = None if project.broken else project.learner
     known = [] if learner is None else [item for item in items if item < len(learner)]
     if learner is None or not known:
         return {}
-    means, variances = learner.moments_of(np.array(known))
-    return {item: (mean, float(variance)) for item, mean, variance in zip(known, means, variances, strict=True)}
+    numbers, published = np.array(known), project.view.model
+    means, variances = learner.moments_of(numbers)
+    novelty = learner.novelty_of(numbers)
+    # From workers, labelled items would have to be fetched after each label.
+    above = published.unlike_above if published is not None and learner.is_here else None
+    found = {
+        item: {"mean": dict(zip(learner.classes, mean.tolist(), strict=True)), "variance": float(variance)}
+        for item, mean, variance in zip(known, means, variances, strict=True)
+    }
+    for item, new in zip(known, [] if novelty is None else novelty.tolist(), strict=False):
+        found[item] |= {"novelty": new, "unlike": None if above is None else new > above}
+    return found
 
 
 def write_leases(connection: Connection, project: Project, questions: list[Question]) -> None:
@@ -273,6 +302,7 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
             among=np.flatnonzero(known),
             wanted=project.wanted,
             loss=settings.loss_among(learner.classes),
+            variance=ask.variance or _variance(learner, strategy, settings.variance),
         )
     except Exception as error:
         log.exception("no question could be found by the model of project %s", project.id)

@@ -13,9 +13,11 @@ from app.services.project.state import Project
 from app.services.project.view import View
 from app.services.runtime.writer import Task
 from core import Published
-from core._types import Floats, Table
+from core._types import Table
 from core.classes.nodes import Nodes
+from core.learner.view import Predictive
 from core.probabilities import most_probable
+from core.variance import VarianceName
 
 
 @dataclass
@@ -24,6 +26,7 @@ class PredictRows(Task):
 
     project: Project
     table: Table
+    variance: VarianceName = "exact"
 
     def respond(self) -> None:
         """The predictions of the learner as it is."""
@@ -31,15 +34,17 @@ class PredictRows(Task):
         if learner is None or not len(learner) or not learner.classes:
             raise Conflict("there is no model yet: add items and classes first")
         try:
-            mean, variance, probabilities = learner.predictive(self.table)
+            found = learner.predictive(self.table, self.variance)
         except ValueError as error:
             raise Invalid(f"these rows cannot be predicted: {error}") from error
-        if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
+        if not (np.isfinite(found.mean).all() and np.isfinite(found.variance).all()):
             raise Invalid("these rows cannot be predicted: their values are too large")
+        published = self.project.view.model
         self.answer = {
             "model_version": self.project.version,
             "degraded": self.project.degraded is not None,
-            "predictions": predictions(learner.nodes, probabilities, mean, variance),
+            "variance": self.variance,
+            "predictions": predictions(learner.nodes, found, published.unlike_above if published else None),
         }
 
 
@@ -63,7 +68,8 @@ def predict_items(view: View, numbers: Sequence[int | None]) -> dict[str, Any]:
     return {
         "model_version": view.version,
         "degraded": view.degraded is not None,
-        "predictions": predictions(model.nodes, model.probabilities_of(rows), *model.moments(rows)),
+        "variance": "exact",  # it is known of all items
+        "predictions": predictions(model.nodes, model.predictive(rows), model.unlike_above),
     }
 
 
@@ -74,11 +80,13 @@ def known_model(view: View) -> Published:
     return view.model
 
 
-def predictions(nodes: Nodes, probabilities: Floats, mean: Floats, variance: Floats) -> list[dict[str, Any]]:
-    """For each row: the best class, all probabilities and means, and the variance; and what a tree tells."""
+def predictions(nodes: Nodes, found: Predictive, unlike_above: float | None = None) -> list[dict[str, Any]]:
+    """For each row: the best class, all probabilities and means, the variance and novelty; and what a tree tells."""
+    mean, variance, probabilities, _ = found
     classes, inner, tree = nodes.classes, nodes.names[len(nodes.classes) :], nodes.tree
     above = tree.to_nodes(probabilities)[:, len(classes) :]
     likeliest = most_probable(probabilities, mean).tolist()
+    novelty: list[float | None] = [None] * len(mean) if found.novelty is None else found.novelty.tolist()
     return [
         {
             "label": classes[best],
@@ -87,14 +95,17 @@ def predictions(nodes: Nodes, probabilities: Floats, mean: Floats, variance: Flo
             "nodes": dict(zip(inner, q, strict=True)),
             "mean": dict(zip(classes, m, strict=True)),
             "variance": v,
+            "novelty": new,
+            "unlike": None if new is None or unlike_above is None else new > unlike_above,
         }
-        for best, near, p, q, m, v in zip(
+        for best, near, p, q, m, v, new in zip(
             likeliest,
             tree.decide(probabilities, "tree").tolist() if inner else likeliest,
             probabilities.tolist(),
             above.tolist(),
             mean.tolist(),
             variance.tolist(),
+            novelty,
             strict=True,
         )
     ]

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from app.encoders.contract import kernel_channels
 from app.services.plain import check_plain
-from app.services.project.strategies import STRATEGY_NAMES, Strategy
+from app.services.project.strategies import STRATEGY_NAMES, Strategy, VarianceName
 from core import Settings
 from core.queries.losses import LossRule
 
@@ -195,6 +195,22 @@ class ProjectSettings(ModelSettings):
         title="Query strategy",
         description="how the next item is chosen",
         json_schema_extra=_names(STRATEGY_NAMES),
+    )
+    variance: VarianceName = Field(
+        "exact",
+        title="Variance in questions",
+        description="what strategies variance, unc and unc+ take for the variance: the exact one, which is known of "
+        "all items, or an upper bound that orders items differently; rapu and qrapu are for one histogram kernel. "
+        "Other strategies, and models without the bound, go by the exact one",
+        json_schema_extra=_names(
+            {
+                "exact": "Exact",
+                "fapu": "Upper bound (FAPU)",
+                "qfapu": "Quick upper bound (q-FAPU)",
+                "rapu": "Rough upper bound (RAPU)",
+                "qrapu": "Rough and quick upper bound (q-RAPU)",
+            }
+        ),
     )
     loss: Literal["log", "class", "parent", "tree"] = Field(
         "log",

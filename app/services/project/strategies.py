@@ -1,16 +1,18 @@
 """The names of query strategies, for those who need no more than that; and in words, for people."""
 
 from importlib.metadata import entry_points
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
+VarianceName = Literal["exact", "fapu", "qfapu", "rapu", "qrapu"]  # as in core.variance
 GROUP = "asknext.strategies"  # of the entry points of other packages, as in core.queries.plugins
 
 STRATEGY_NAMES: dict[str, str] = {
     "random": "Random",
     "mean": "Closest to a border between classes",
     "variance": "Least known",
+    "novelty": "Most unlike anything labelled",
     "unc": "Most uncertain (recommended)",
     "unc+": "Closest to a border, among well-known items",
     "entropy": "Classes almost equally likely",

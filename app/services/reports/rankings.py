@@ -1,4 +1,4 @@
-"""Items worth a look: uncertain, surprising, disagreed on."""
+"""Items worth a look: uncertain, surprising, disagreed on, unlike all others."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from app.db.database import Database
 from app.services.project.view import View
 from app.services.reports.report import Report
 from core import Published
-from core._types import Floats, Indices
+from core._types import Floats, Indices, no_rows
 
-Ranking = Literal["uncertain", "surprising", "disagreed"]
+Ranking = Literal["uncertain", "surprising", "disagreed", "unlike"]
 SHOWN = ("key", "data", "label", "votes")
 
 
@@ -32,6 +32,8 @@ def rank_items(database: Database, project_id: str, view: View, by: Ranking, lim
         report = Report(connection, project_id)
         if by == "disagreed":
             found = _disagreed(report.contested(), view.model, limit)
+        elif by == "unlike":
+            found = unlike(view.model, limit)
         elif view.model is None or not view.model.tells_classes_apart:
             return []
         else:
@@ -61,6 +63,16 @@ def surprising(model: Published, limit: int) -> Ranked:
     return Ranked(left_out.items[first], wrong[first], probabilities[first])
 
 
+def unlike(model: Published | None, limit: int) -> Ranked:
+    """Unlabelled items by how unlike everything labelled they are, where there are labels and the model tells."""
+    known = None if model is None or not (model.labels >= 0).any() else model.novelty
+    if model is None or known is None:
+        return Ranked(no_rows(), np.empty(0), np.empty((0, 0)))
+    free = np.flatnonzero(model.labels < 0)
+    items = free[np.argsort(-known[free], kind="stable")[:limit]]
+    return Ranked(items, known[items], _if_told(model, items))
+
+
 def disagreement(votes: Mapping[str, int]) -> float:
     """The probability that two votes, drawn with replacement, differ.
 
@@ -75,11 +87,16 @@ def _disagreed(votes: Mapping[int, Mapping[str, int]], model: Published | None, 
     scores = {item: disagreement(cast) for item, cast in votes.items()}
     order = sorted((item for item in scores if scores[item] > 0.0), key=lambda i: (-scores[i], -len(votes[i]), i))
     items = np.array(order[:limit], dtype=np.int64)
+    return Ranked(items, np.array([scores[item] for item in items.tolist()]), _if_told(model, items))
+
+
+def _if_told(model: Published | None, items: Indices) -> Floats:
+    """Probabilities of items, where there is a model that knows them and tells classes apart; else no numbers."""
     probabilities = np.full((len(items), len(model.classes) if model is not None else 0), np.nan)
     if model is not None and model.tells_classes_apart:
         known = items < len(model)
         probabilities[known] = model.probabilities_of(items[known])
-    return Ranked(items, np.array([scores[item] for item in items.tolist()]), probabilities)
+    return probabilities
 
 
 def _opinion(classes: tuple[str, ...], probabilities: Floats) -> dict[str, Any]:

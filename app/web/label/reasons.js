@@ -5,6 +5,7 @@ import { brief, count } from "../dom.js";
 const CHOSEN_BY = {
   mean: "it is closest to a border between classes",
   variance: "the model knows least about it",
+  novelty: "it is the most unlike anything labelled so far",
   unc: "the model is least certain of it",
   "unc+": "it is near a border between classes, among items that the model knows well",
   entropy: "its classes are almost equally likely",

@@ -63,7 +63,8 @@ export class Screen {
     }
     $("zoom").hidden = !this.content.kind;
     $("actual").hidden = $("fit").hidden = this.content.kind !== "picture";
-    if (did || item) this.say([did, item && `Next: ${Content.spoken(item)}`].filter(Boolean).join(". "));
+    const next = item && `Next: ${Content.spoken(item)}`;
+    if (did || item) this.say([did, next, item?.unlike && "Unlike anything so far"].filter(Boolean).join(". "));
     if (!document.activeElement?.matches("input, textarea")) $("item").focus({ preventScroll: true });
   }
 
@@ -74,6 +75,7 @@ export class Screen {
     $("item-key").textContent = item?.key ?? "";
     const [why, figures] = item ? whyAsked(item) : ["", ""];
     $("why").textContent = why;
+    $("unlike").hidden = !item?.unlike;
     $("figures").textContent = figures;
     $("details").hidden = !figures;
   }

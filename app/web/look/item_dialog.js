@@ -55,11 +55,13 @@ export class ItemDialog {
       h("li", h("span.fine", `${at(event.created_at)} · ${event.annotator}`), h("span", said(event))),
     );
     const best = guess && `${guess.label}, ${percent(guess.probabilities[guess.label])}`;
+    const isKnown = typeof guess?.novelty === "number";
     return [
       h(
         "dl.pairs",
         h("div", h("dt", "Label"), h("dd", item.label ?? (item.unsure ? "unsure" : "none"))),
         h("div", h("dt", "Guess"), h("dd", best ?? "none")),
+        isKnown && h("div", h("dt", "Novelty"), h("dd", percent(guess.novelty), guess.unlike && ", unlike anything so far")),
       ),
       votes.length > 1 && h("div", h("h3", "Votes"), h("ul", votes)),
       this.page.me.role !== "reader" && this.#correction(item),

@@ -1,4 +1,4 @@
-// Items worth a look: the model doubts them, was surprised by them, or people differ on them.
+// Items worth a look: the model doubts them, was surprised by them, people differ on them, or nothing is like them.
 
 import { callIfThere, projectPath } from "../api.js";
 import { h, percent } from "../dom.js";
@@ -10,11 +10,13 @@ const KINDS = [
   ["uncertain", "Most uncertain"],
   ["surprising", "Most surprising"],
   ["disagreed", "Disagreements"],
+  ["unlike", "Most unlike"],
 ];
 const NONE = {
   uncertain: "Nothing to show. Once two classes have labels, the items without a label appear here.",
   surprising: "No surprises. Labels that contradict the model’s guess appear here.",
   disagreed: "No disagreements. Items that people have labelled differently appear here.",
+  unlike: "Nothing to show. Once there are labels, the items that are the least like them appear here.",
 };
 const SHOWN = 24;
 
@@ -49,5 +51,6 @@ export function rankedPanel(project, opened) {
 function words(item, by) {
   if (by === "disagreed") return item.votes.map(({ annotator, label }) => h("span", `${annotator}: ${label}`));
   const guess = item.predicted !== null && h("span", `Guess ${item.predicted}`, item.probability !== null && `, ${percent(item.probability)}`);
+  if (by === "unlike") return [h("span", `Novelty ${percent(item.score)}`), guess];
   return [item.label !== null && h("strong", item.label), guess];
 }

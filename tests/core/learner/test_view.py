@@ -98,8 +98,9 @@ def test_hopeless_classes_are_equally_probable():
 def test_rows_are_told_as_items_are(settings):
     learner = taught(**settings)
     published = learner.publish()
-    mean, variance, probabilities = learner.predictive(word_counts(N, 8, 3)[0])
+    mean, variance, probabilities, novelty = learner.predictive(word_counts(N, 8, 3)[0])
     assert np.allclose(mean, published.mean, atol=1e-7)
     assert np.allclose(variance, published.variance, atol=1e-7)
     assert np.allclose(probabilities, published.probabilities, atol=1e-7)
+    assert np.allclose(novelty, published.predictive(np.arange(N)).novelty, atol=1e-7)
     assert published.kernel == settings.get("kernel", "hik")

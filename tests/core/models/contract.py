@@ -1,5 +1,7 @@
 """What every model of a pool must do, however it is solved. A subclass says how it is set and how exact it is."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from core.classes import ClassTree
 from core.models.base import PoolModel
 from core.models.parameters import Parameters
 from core.models.registry import ModelInUse
+from core.variance import VarianceName
 from tests.core.data import word_counts
 
 N_ITEMS, N_LABELS, N_CLASSES = 100, 70, 3
@@ -98,6 +101,34 @@ class PoolModelContract:
         assert np.array_equal(model.predict(rows), model.answers.predicted(FREE))
         assert np.allclose(model.means(rows), mean, atol=self.tolerance)
         assert np.allclose(self.centre(model.predictor(rows)), mean, atol=self.tolerance)
+
+    def test_bounds_are_above_the_exact_variance(self):
+        """Those that there are, of items and of other rows; the others are refused with what there is."""
+        in_use = self.begin()
+        model = in_use.model
+        model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS))
+        for rows in (model.rows(FREE), in_use.read(0.7 * X[FREE] + 0.1)):
+            exact = model.variance_by("exact")(rows)
+            assert np.allclose(exact, model.moments(rows)[1])
+            for name in get_args(VarianceName):
+                if name not in model.variances:
+                    with pytest.raises(ValueError, match=f"variance {name} is for one"):
+                        model.variance_by(name)
+                    continue
+                bound = model.variance_by(name)(rows)
+                assert (bound >= exact - self.tolerance).all()
+                mean, variance, probabilities = model.predictive(rows, name)
+                assert np.array_equal(variance, bound)
+                assert np.allclose(mean, model.moments(rows)[0])
+                assert np.allclose(probabilities.sum(axis=1), 1.0)
+
+    def test_variances_never_exceed_those_without_labels_by_more_than_the_constant(self):
+        model = self.trained()
+        rows = model.rows(FREE)
+        assert (model.prior(rows) >= 0.0).all()
+        own = model.kernel(FREE, FREE).diagonal() if model.solver != "forest" else model.operator.diagonal(rows)
+        assert np.allclose(model.prior(rows), own - model.operator.kernel.bias)
+        assert np.allclose(model.prior.for_items()(rows), model.prior(rows))
 
     def test_answers_agree_with_each_other(self):
         answers = self.trained().answers

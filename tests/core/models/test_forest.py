@@ -59,7 +59,8 @@ def test_a_pool_knows_what_the_classifier_says(kernel):
     assert np.allclose(found.variance, model.predict_variance(x), atol=1e-8)
     assert np.allclose(found.probabilities, model.predict_proba(x), atol=1e-7)
     outside = swirl(20, seed=5)[0]
-    mean, variance, probabilities = learner.predictive(outside)
+    mean, variance, probabilities, novelty = learner.predictive(outside)
+    assert novelty is None  # trees that have grown are sure far from all labels, too
     assert np.allclose(mean, model.means(outside), atol=1e-8)
     assert np.allclose(variance, model.predict_variance(outside), atol=1e-8)
     assert np.allclose(probabilities, model.predict_proba(outside), atol=1e-7)
@@ -101,7 +102,7 @@ def test_one_leaf_for_all_is_never_taken_for_pure():
 def test_what_is_told_of_other_rows():
     x, y = swirl(M)
     learner, rows = grown(x, y), swirl(9, seed=3)[0]
-    mean, variance, _ = learner.predictive(rows)
+    mean, variance = learner.predictive(rows)[:2]
     found = learner.moments(rows)
     assert len(found) == 2
     assert np.array_equal(found[0], mean)

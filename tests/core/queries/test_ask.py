@@ -76,6 +76,55 @@ def test_before_two_classes_are_known_questions_stand_for_the_pool():
     check(learner.query(4, "unc", seed=3, pending=pending), picked_from_all(learner, "herding", 4, pending))
 
 
+@pytest.mark.parametrize("settings", [{}, {"likelihood": "softmax"}, {"model": "forest"}, {"kernel": "rbf"}])
+def test_questions_go_by_the_variance_that_was_asked_for(settings):
+    x, y = word_counts(60, 8, 3)
+    learner = OnlineLearner(Settings(**settings), NAMES)
+    learner.add_items(x)
+    learner.label_many({item: NAMES[y[item]] for item in range(9)})
+    free = np.arange(9, 60)
+    for name in learner.variances:
+        bound = learner._model.variance_by(name)(learner._model.rows(free))
+        found = learner.query(1, "variance", variance=name)[0]
+        assert found.row == free[bound.argmax()]
+        assert found.score == pytest.approx(-bound.max())
+        batch = learner.query(5, "unc+", variance=name, pending=np.array([20]))
+        assert len({20, *(one.row for one in batch)}) == 6
+    assert learner.query(5, "unc", variance="exact") == learner.query(5, "unc")
+    assert learner.query(60, "unc+", variance="fapu") != learner.query(60, "unc+")
+
+
+def test_a_variance_that_cannot_be_gone_by():
+    learner = pool(9)
+    with pytest.raises(ValueError, match=r"for the strategies variance, unc, unc\+; eer goes by the exact one"):
+        learner.query(1, "eer", variance="fapu")
+    with pytest.raises(ValueError, match="variance must be one of"):
+        learner.query(1, variance="rough")
+    assert learner.query(1, "herding", variance="exact")
+
+
+@pytest.mark.parametrize("settings", [{}, {"likelihood": "softmax"}, {"model": "forest"}, {"kernel": "rbf"}])
+def test_a_learner_of_one_class_asks_for_what_is_most_unlike_its_labels(settings):
+    x, _ = word_counts(60, 8, 3)
+    learner = OnlineLearner(Settings(**settings), ["odd"])
+    learner.add_items(x)
+    first = learner.query(1)[0]
+    assert first.strategy == "herding"  # there is nothing to be unlike
+    learner.label(first.row, "odd")
+    for _ in range(4):
+        free = np.flatnonzero(learner.labels < 0)
+        for strategy in ("unc", "eer", "novelty"):
+            found = learner.query(1, strategy)[0]
+            assert found.strategy == "novelty"
+            assert found.score == pytest.approx(-learner.predictive(x[free]).novelty.max())
+        learner.label(learner.query(1)[0].row, "odd")
+    for strategy in ("random", "variance", "herding"):
+        assert learner.query(1, strategy)[0].strategy == strategy
+    assert learner.query(1, "likely", wanted="odd")[0].strategy == "likely"
+    learner.add_classes(["other"])  # which has no label, and is what to look for
+    assert learner.query(1)[0].strategy == "herding"
+
+
 def test_one_wanted_label_is_enough_to_look_for_more_like_it():
     learner = pool(0)
     learner.label(7, "cat")

@@ -9,6 +9,7 @@ from core.queries import STRATEGIES, PoolState, pick, picking
 from core.queries.draws import EXPLORED, drawn
 from tests.core.data import continuous, size
 from tests.reference.dense import DenseGP, hik, targets
+from tests.reference.freytag import unc_plus
 
 NOISE = 0.1
 N, LABELLED = size(300, 60), 12
@@ -33,6 +34,7 @@ def make_state(seed=0, n_classes=3):
         rows,
         wanted=np.array([n_classes - 1]),
         around=one_posterior(gp.means(K[rows, ::3]), np.diag(C)[::3], NOISE),
+        own=lambda items: np.diag(K)[items] - 0.5,
     )
     return state, C, K
 
@@ -42,6 +44,7 @@ EXPECTED = {
     "random": set(),
     "mean": {"mean"},
     "variance": {"variance"},
+    "novelty": {"variance"},
     "unc": {"mean", "variance"},
     "unc+": {"mean", "variance"},
     "entropy": {"mean", "variance"},
@@ -99,7 +102,7 @@ def test_formulas():
     gap, s = ordered[:, -1] - ordered[:, -2], NOISE + state.variance
     assert np.allclose(STRATEGIES["mean"](state, 0), gap)
     assert np.allclose(STRATEGIES["unc"](state, 0), gap / np.sqrt(s))
-    assert np.allclose(STRATEGIES["unc+"](state, 0), gap + np.sqrt(s))
+    assert np.allclose(STRATEGIES["novelty"](state, 0), -np.minimum(state.variance / (np.diag(K)[state.rows] - 0.5), 1))
     p = norm.cdf(state.mean / np.sqrt(s)[:, None])
     p /= p.sum(axis=1, keepdims=True)
     assert np.allclose(STRATEGIES["entropy"](state, 0), (p * np.log(p)).sum(axis=1))
@@ -114,6 +117,45 @@ def test_formulas():
     q = norm.cdf(around.mean[0] / np.sqrt(around.variance[0] + NOISE)[:, None])
     doubts = 1.0 - (q / q.sum(axis=1, keepdims=True)).max(axis=1)
     assert np.allclose(STRATEGIES["uherding"](state, 0), -(np.maximum(gain, 0) * doubts).sum(axis=1))
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
+def test_unc_plus_weighs_the_deviation_by_the_number_of_classes(n_classes):
+    state, _, _ = make_state(n_classes=n_classes)
+    expected = [unc_plus(mean, variance, NOISE) for mean, variance in zip(state.mean, state.variance, strict=True)]
+    assert np.allclose(STRATEGIES["unc+"](state, 0), expected)
+
+
+def test_unc_plus_stays_where_a_class_without_labels_is_announced():
+    """Wherever that is not among the best two."""
+    state, _, K = make_state(n_classes=2)
+    rows = state.labelled
+    alpha = np.linalg.solve(K[np.ix_(rows, rows)] + NOISE * np.eye(len(rows)), -np.ones(len(rows)))
+    unseen = K[np.ix_(state.rows, rows)] @ alpha
+    behind = np.flatnonzero(unseen < state.mean.min(axis=1))
+    assert len(behind) > len(state) / 2
+    scores = STRATEGIES["unc+"](replace(state, mean=np.column_stack([state.mean, unseen])), 0)
+    assert np.allclose(scores[behind], STRATEGIES["unc+"](state, 0)[behind])
+
+
+@pytest.mark.parametrize("name", [name for name, rule in STRATEGIES.items() if rule.bounded])
+def test_questions_may_go_by_a_bound_of_the_variance(name):
+    state, C, _ = make_state(n_classes=2)
+    bounds = state.variance + np.random.default_rng(0).random(len(state))
+    bounded = replace(state, bounds=bounds)
+    as_if = replace(state, variance=bounds)
+    scores = STRATEGIES[name](bounded, 0)
+    assert np.allclose(scores, STRATEGIES[name](as_if, 0))
+    assert not np.allclose(scores, STRATEGIES[name](state, 0))
+    assert pick(bounded, name)[0].row == state.rows[scores.argmin()]
+    some = np.array([5, 2, 17])
+    assert np.allclose(STRATEGIES[name](bounded.take(some), 0), scores[some])
+    # What is asked about counts as answered: exactly so much less is unknown.
+    batch, asked = picking._Batch(bounded, STRATEGIES[name], np.zeros(len(state)), 1), state.rows[[3]]
+    batch.condition(asked)
+    told = C[state.rows, asked] ** 2 / (C[asked, asked] + NOISE)
+    assert np.allclose(batch._state.bounds, bounds - told)
+    assert np.allclose(batch._state.variance, state.variance - told)
 
 
 def test_likely_is_most_probable_first_however_alike():

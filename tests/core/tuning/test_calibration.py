@@ -61,7 +61,7 @@ def test_a_learner_keeps_it_in_parameters_and_in_its_state():
     assert np.allclose(again.publish().probabilities, learner.publish().probabilities, atol=1e-9)
     built = OnlineLearner.build(Settings(), x, learner.labelling())
     assert np.allclose(built.publish().probabilities, learner.publish().probabilities, atol=1e-8)
-    _, _, outside = learner.predictive(x)
+    outside = learner.predictive(x).probabilities
     assert np.allclose(outside, learner.publish().probabilities, atol=1e-8)
 
 

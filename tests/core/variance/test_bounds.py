@@ -1,3 +1,4 @@
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +11,11 @@ from core.histograms import Histograms, raw_rows
 from core.kernels import IntersectionKernel
 from core.linalg import HistogramOperator, largest_eigenpairs
 from core.posterior import POSTERIORS
-from core.variance import VarianceBounds
+from core.variance import LastBounds, VarianceBounds, variance_by, variances_of
 from tests.benchmarks.data import twenty_levels, word_histograms
 from tests.core.data import continuous, size, word_counts
 from tests.reference.dense import hik
+from tests.reference.freytag import fapu, rapu
 from tests.strategies import histograms
 
 
@@ -71,6 +73,79 @@ def test_the_formulas():
     squares = np.minimum(query[:, None], x)
     squares = (squares**2).sum(axis=(1, 2)) + 30 * 0.25
     assert np.allclose(bounds(raw_rows(query), "rapu"), own - squares / mu[0])
+
+
+def gram_of(x, kernel):
+    """K(X, X) one entry at a time, with a kernel of two rows."""
+    return np.array([[kernel(a, b) for b in x] for a in x])
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_the_bounds_are_those_of_the_paper(normalise):
+    """Against the formulas, row by row; of the normalised kernel the parts of a kernel value are divided as it is."""
+    x, query, bias, noise = continuous(size(40, 12), 5) + 0.01, continuous(4, 5, seed=1) + 0.01, 0.3, 0.2
+    model = GPHIKClassifier(levels=None, normalise=normalise, bias=bias, noise=noise).fit(x, np.arange(len(x)) % 2)
+
+    def parts(a, b):
+        scale = np.sqrt(a.sum() * b.sum()) if normalise else 1.0
+        return np.append(np.minimum(a, b) / scale, bias)
+
+    K, noises = gram_of(x, lambda a, b: parts(a, b).sum()), np.full(len(x), noise)
+    for i, row in enumerate(query):
+        own, each = parts(row, row).sum(), [parts(row, other) for other in x]
+        cross = [one.sum() for one in each]
+        for k in (0, 1, 2, 8):
+            found = model.predict_variance(query[[i]], method="fapu", k=k)[0]
+            assert found == pytest.approx(fapu(K, noises, cross, own, k), abs=1e-9)
+        assert model.predict_variance(query[[i]], method="rapu")[0] == pytest.approx(rapu(K, noises, each, own))
+
+
+KERNELS = [
+    {"normalise": True, "bias": 0.2},
+    {"normalise": True, "transform": "power", "eta": 2.0},
+    {"kernel": "rbf", "gamma": 3.0},
+    {"kernel": "linear"},
+    {"complement": True},
+]
+
+
+@given(histograms(max_rows=14), st.sampled_from(KERNELS), st.floats(0.01, 10.0))
+def test_bounds_of_other_kernels(x, options, noise):
+    x = x / max(1.0, x.max())
+    x[0] = x[0] + 0.1  # complements are taken of rows that differ
+    model = GPHIKClassifier(**options, noise=noise).fit(x, np.arange(len(x)) % 2)
+    query = np.vstack([x, x * 0.7 + 0.02, x * 1.4, np.zeros((1, x.shape[1]))])
+    exact = model.predict_variance(query)
+    histogram = "kernel" not in options
+    for k in (4, 2, 0):
+        fine, quick = (model.predict_variance(query, method=method, k=k) for method in ("fapu", "qfapu"))
+        assert (exact <= fine + 1e-9).all()
+        assert (fine <= quick + 1e-9).all()
+        if histogram:
+            rapu, qrapu = (model.predict_variance(query, method=method) for method in ("rapu", "qrapu"))
+            assert (quick <= rapu + 1e-9).all()
+            assert (rapu <= qrapu + 1e-9).all()
+
+
+def test_bounds_can_be_sent_to_workers():
+    x, y = word_counts(size(80, 20), 8, 3)
+    for options in ({}, {"normalise": True}, {"kernel": "rbf"}):
+        posterior = GPHIKClassifier(**options).fit(x, y)._model.posterior
+        bounds = LastBounds()
+        rows = posterior.operator.training_rows(np.arange(5))
+        for name in set(variances_of(posterior.operator)) - {"exact"}:
+            bound = variance_by(posterior, bounds, name)
+            assert np.allclose(pickle.loads(pickle.dumps(bound))(rows), bound(rows))
+        known = bounds.of(posterior)
+        assert bounds.of(posterior) is known
+        assert bounds.of(posterior, 3) is not known
+
+
+def test_rows_in_chunks_have_exact_variances_alone():
+    model = GPHIKClassifier().fit_chunks([([[1.0, 0.0]], ["a"]), ([[0.0, 1.0]], ["b"])])
+    assert model.predict_variance([[1.0, 0.0]]) < 0.2
+    with pytest.raises(ValueError, match="came in chunks are not kept"):
+        model.predict_variance([[1.0, 0.0]], method="fapu")
 
 
 def test_coded_rows_and_changes_of_the_model():
