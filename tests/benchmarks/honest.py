@@ -95,7 +95,7 @@ def play(split: Split, share: str, labels: int) -> dict[str, Any]:
     while player.known < min(labels, int(0.7 * len(split.y))):
         player.answer()
         n = player.known
-        if share != "none" and n >= 10 and player.learner.n_seen > 1 and (n <= 40 and n % 2 == 0 or n % 10 == 0):
+        if share != "none" and n >= 10 and player.learner.n_seen > 1 and ((n <= 40 and n % 2 == 0) or n % 10 == 0):
             looks.append([round(float(value), 4) for value in player.look()])
         if n in TESTED:
             tested[n] = float(np.mean(player.learner.predict(split.x_test) == player.test))
