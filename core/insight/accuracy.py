@@ -4,7 +4,7 @@ The mathematics is in core/DESIGN.md, section 7.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.special import expit, log_expit, logit
@@ -14,7 +14,7 @@ from core.insight.track_record import Draw
 
 TARGET = 0.95
 RISK = 0.05  # that the accuracy was ever below its lower bound
-SURE = 0.97  # of the target, to stop
+SURE = 0.95  # of the target, to stop
 ENOUGH = 10  # draws below which nothing is said
 FEW = 5  # below which it is not asked whether more are worth their while
 RECENT = 50  # draws that are counted
@@ -146,23 +146,26 @@ def lowest_accuracy(draws: Draws, risk: float = RISK) -> float:
     """
     if not len(draws):
         return 0.0
-    stakes = _stakes(_forecasts(draws))
-
-    def capital(accuracy: float) -> float:
-        fair = np.minimum(accuracy / np.maximum(draws.share, 1e-12), 1.0)
-        logs = np.log1p(stakes * (draws.right - fair)[:, None]).sum(axis=0)
-        return float(np.logaddexp.reduce(logs) - np.log(len(LEVELS)))
-
-    low, high = 0.0, 1.0
+    stakes, low, high = stakes_of(draws), 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if capital(middle) >= -np.log(risk) else (low, middle)
+        low, high = (middle, high) if capital(draws, stakes, middle)[-1] >= -np.log(risk) else (low, middle)
     return low
 
 
-def _stakes(forecasts: Floats) -> Floats:
-    """Of each forecast against each level, those under which capital grows fastest if the forecast is right; k x L."""
-    edge = forecasts[:, None] - LEVELS
+def capital(draws: Draws, stakes: Floats, accuracy: float) -> Floats:
+    """The logarithm of what bets against an accuracy have made of 1, after each draw; k."""
+    fair = np.minimum(accuracy / np.maximum(draws.share, 1e-12), 1.0)
+    logs = np.log1p(stakes * (draws.right - fair)[:, None]).cumsum(axis=0)
+    return np.asarray(np.logaddexp.reduce(logs, axis=1) - np.log(len(LEVELS)))
+
+
+def stakes_of(draws: Draws) -> Floats:
+    """On each draw, against each level: those under which capital grows fastest if the forecast is right; k x L.
+
+    They depend on nothing that came later, new items among it.
+    """
+    edge = _forecasts(replace(draws, share=np.ones(len(draws))))[:, None] - LEVELS
     return np.asarray(np.clip(edge / (LEVELS * (1.0 - LEVELS)), 0.0, MAX_BET))
 
 

@@ -69,7 +69,9 @@ def test_class_counts_and_uncertainty_are_those_of_the_published_state(taught):
     assert (edges[0], edges[-1]) == (0.0, pytest.approx(2 / 3))
     assert np.array_equal(counts, np.histogram(published.uncertainty[free], edges)[0])
     assert sum(counts) == 45
-    assert found["advice"] == taught.get("/model")["advice"]
+    assert {name: found[name] for name in ("accuracy", "estimates")} == {
+        name: taught.get("/model")[name] for name in ("accuracy", "estimates")
+    }
 
 
 def test_the_curve_is_of_items_drawn_at_random_and_judged_by_the_labels_of_today(project):
@@ -236,11 +238,12 @@ def test_the_card_tells_how_the_model_was_made(site):
         assert card["kernel"]["why"].startswith(card["kernel"]["name"] + ":")
     model = project.get("/model")
     assert (card["version"], card["hyperparameters"]) == (model["version"], model["hyperparameters"])
-    assert card["figures"]["advice"] == model["advice"]
+    assert card["figures"]["accuracy"] == model["accuracy"]
+    assert card["figures"]["estimates"] == model["estimates"]
     assert [channel["weight"] for channel in card["channels"]] == [card["hyperparameters"]["weight[0]"]]
     assert sum(sum(row.values()) for row in card["figures"]["confusion"].values()) == 30
     right = sum(card["figures"]["confusion"][name].get(name, 0) for name in NAMES)
-    assert right / 30 == pytest.approx(model["advice"][0]["value"])
+    assert right / 30 == pytest.approx(model["estimates"][0]["value"])
     assert card["annotators"][0]["items"] == 30
     assert (card["training"]["labels"], card["training"]["items"]) == (30, 60)
     assert card["encoder"] is None

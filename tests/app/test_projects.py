@@ -196,7 +196,7 @@ def test_training_finds_hyperparameters_and_says_so(site):
     assert after["version"] > before["version"]
     assert after["hyperparameters"]["noise"] != before["hyperparameters"]["noise"]
     assert "leave-one-out squared error" in after["kernel"]
-    assert after["advice"][0]["name"] == "leave-one-out accuracy"
+    assert after["estimates"][0]["name"] == "leave-one-out accuracy"
     assert after["classes"] == {"a": int((Y[:30] == 0).sum()), "b": int((Y[:30] == 1).sum())}
 
 

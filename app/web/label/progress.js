@@ -1,7 +1,7 @@
 // Beside the item: progress, and in a word how good the model is.
 
-import { $, capital, count, h, percent } from "../dom.js";
-import { range } from "../advice.js";
+import { $, count } from "../dom.js";
+import { accuracyParts } from "../advice.js";
 
 export function showProgress(labelled, items) {
   $("labelled").textContent = count(labelled);
@@ -18,20 +18,11 @@ export function showSitting(sitting) {
 }
 
 export function showModel(model) {
-  const entries = model.advice
-    .filter(({ value }) => value !== null)
-    .map((advice) =>
-      h(
-        advice.stop ? "li.enough" : "li",
-        { title: capital(advice.reason) },
-        h("div.advice-head", h("span", capital(advice.name)), h("strong", percent(advice.value))),
-        advice.low !== null && advice.high !== null && range(advice),
-      ),
-    );
-  $("advice").replaceChildren(...(entries.length ? entries : [h("li.fine", "There are too few labels to tell.")]));
+  const parts = model.accuracy ? accuracyParts(model.accuracy) : [];
+  $("accuracy").replaceChildren(...parts.filter(Boolean));
   const kernel = KERNELS[model.kernel?.split(":")[0]];
-  const parts = [`Version ${count(model.version)}`, kernel, model.training && "training now"];
-  $("model").textContent = [...parts, model.degraded].filter(Boolean).join(" · ");
+  const facts = [`Version ${count(model.version)}`, kernel, model.training && "training now"];
+  $("model").textContent = [...facts, model.degraded].filter(Boolean).join(" · ");
 }
 
 /** How far the search for all items of a class has come, in a sentence; null where there is none. */

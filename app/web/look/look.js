@@ -1,7 +1,7 @@
 // Looking at a project: how good the model is, where it doubts, what people said.
 
 import { callIfThere, projectPath } from "../api.js";
-import { adviceList } from "../advice.js";
+import { accuracyParts, estimateList } from "../advice.js";
 import { count, h, percent, plural } from "../dom.js";
 import { loadStyle } from "../styles.js";
 import { curveChart, foundChart, histogramChart, mapChart } from "./charts.js";
@@ -20,7 +20,7 @@ export async function show(place, page, given) {
   const insights = once(() => get("insights"));
   const panels = [
     ...(project.settings.goal === "find" ? [searchPanel(get)] : []),
-    advicePanel(get, insights, page.address({ project: project.id, view: "card" })),
+    accuracyPanel(get, insights, page.address({ project: project.id, view: "card" }), project.settings.goal === "find"),
     curvePanel(insights),
     classesPanel(get, insights),
     mapPanel(project, (key) => dialog.open(key)),
@@ -43,25 +43,30 @@ export async function show(place, page, given) {
   }
 }
 
-function advicePanel(get, insights, card) {
+/** Whether to keep labelling; searches have a panel of their own for that. */
+function accuracyPanel(get, insights, card, isSearch) {
   return new Panel(
-    "Should you keep labelling?",
+    isSearch ? "How good is the model?" : "Should you keep labelling?",
     async (body) => {
-      const advice = (await insights())?.advice ?? (await get("model"))?.advice ?? [];
-      const judged = advice.filter(({ value }) => value !== null);
-      const stops = judged.filter(({ stop }) => stop);
-      const text = !judged.length
-        ? "There are too few labels to tell. Keep labelling."
-        : stops.length === judged.length
-          ? "You can stop: every estimate says that more labels would change little."
-          : stops.length
-            ? `Keep labelling: ${stops.length} of ${judged.length} estimates ${stops.length === 1 ? "says" : "say"} that it is enough.`
-            : "Keep labelling: more labels still help.";
-      const kind = judged.length && stops.length === judged.length ? "p.verdict.good" : "p.verdict";
-      body.replaceChildren(h(kind, text), adviceList(advice), h("p.fine.to-card", h("a", { href: card }, "Model card")));
+      const { accuracy = null, estimates = [] } = (await insights()) ?? (await get("model")) ?? {};
+      const facts = accuracy?.expected ? accuracyFacts(accuracy) : null;
+      const more = h("details", h("summary", "Other estimates"), estimateList(estimates));
+      const link = h("p.fine.to-card", h("a", { href: card }, "Model card"));
+      if (accuracy) body.replaceChildren(...[...accuracyParts(accuracy), facts, more, link].filter(Boolean));
+      else if (isSearch) body.replaceChildren(estimateList(estimates), link);
+      else body.replaceChildren(nothing("There is no model yet."));
     },
     { wide: true },
   );
+}
+
+function accuracyFacts({ expected, expected_more: later, more, target }) {
+  const facts = [
+    ["Right today, best guess", percent(expected)],
+    [`After ${more} more labels`, percent(later)],
+    ["Target", percent(target)],
+  ];
+  return h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
 }
 
 /** How many of the wanted items were found, and whether that is enough. */

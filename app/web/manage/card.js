@@ -1,8 +1,8 @@
 // The model card: what the model is made of and how good it is, to read and as JSON.
 
-import { adviceList } from "../advice.js";
+import { estimateList } from "../advice.js";
 import { blob, call, projectPath } from "../api.js";
-import { at, brief, capital, count, h, percent, plural } from "../dom.js";
+import { at, brief, capital, count, h, plural } from "../dom.js";
 import { loadStyle } from "../styles.js";
 import { settingSchemas, valueName } from "./setting_words.js";
 
@@ -45,15 +45,14 @@ function written(card, schemas) {
     likelihood: likelihood?.why ?? null,
     kernel: kernel?.why ?? null,
     labels: `${count(labelled)} of ${count(items)} items`,
-    accuracy: accuracy
-      ? `${percent(accuracy.accuracy)} (${percent(accuracy.low)} to ${percent(accuracy.high)}), on the last ${plural(accuracy.judged, "item")} drawn at random`
-      : null,
+    accuracy: accuracy?.sentence ?? null,
+    "keep labelling?": accuracy?.advice ?? null,
     trained: training && `${at(training.created_at)}, with ${plural(training.labels, "label")}`,
   };
   return [
     readable(facts),
     cautions.length > 0 && part("Be careful", h("ul.cautions", cautions.map((text) => h("li", capital(text))))),
-    part("How good it is", adviceList(figures.advice)),
+    part("Other estimates of how good it is", estimateList(figures.estimates)),
     isFull(figures.confusion) && part("Confusion matrix", h("p.fine", "Each row is a label that people gave, each column the class that the model predicts from all other labels."), readable(figures.confusion)),
     Object.entries(rest)
       .filter(([, value]) => isFull(value))

@@ -7,7 +7,8 @@ import { settingSchemas, valueName } from "./setting_words.js";
 
 const FIRST = [
   ...["goal", "wanted", "target_recall", "risk", "patience", "search"],
-  ...["strategy", "variance", "loss", "costs", "explore", "overlap", "consensus", "class_weights", "lease_seconds", "open_classes", "retrain"],
+  ...["strategy", "variance", "loss", "costs", "explore", "target_accuracy", "overlap", "consensus", "class_weights"],
+  ...["lease_seconds", "open_classes", "retrain"],
 ];
 const FIXED = ["columns", "encoder", "encoder_options"]; // of the items that are there
 

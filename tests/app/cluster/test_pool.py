@@ -52,7 +52,7 @@ def same(a, b):
     x, y = a.publish(), b.publish()
     assert np.array_equal(x.uncertainty, y.uncertainty)
     assert np.array_equal(x.left_out.means, y.left_out.means)
-    assert x.advice() == y.advice()
+    assert x.estimates() == y.estimates()
     assert a.residual() == b.residual()
 
 

@@ -59,7 +59,7 @@ def labelled(project, meanwhile=lambda: None):
     seen.append(project.post("/predict", {"keys": [*SOME, f"k{M + 3}"]})["predictions"])
     seen.append(project.post("/predict", {"features": X[:3].tolist()})["predictions"])
     model = project.get("/model")
-    return [*seen, {name: model[name] for name in ("hyperparameters", "advice") if name in model}]
+    return [*seen, {name: model[name] for name in ("hyperparameters", "accuracy", "estimates") if name in model}]
 
 
 @pytest.fixture(scope="module")

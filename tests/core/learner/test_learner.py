@@ -293,7 +293,8 @@ def test_a_restored_learner_predicts_the_same_bit_for_bit(settings):
         assert np.array_equal(live, restored)
     assert again.classes == learner.classes
     assert again.version == learner.version
-    assert again.advice() == learner.advice()
+    assert again.estimates() == learner.estimates()
+    assert again.accuracy() == learner.accuracy()
     assert again.query(5, "unc", seed=3) == learner.query(5, "unc", seed=3)
     for one in (learner, again):
         one.add_items(x[:2] * 0.7)
@@ -317,18 +318,21 @@ def test_one_class_scores_and_the_way_to_more():
         learner.one_class()
 
 
-def test_advice_grows_with_the_labels():
+def test_estimates_grow_with_the_labels():
     x, y = word_counts(size(150, 60), 8, 3, words=200)
     learner = learner_of(x)
-    assert [a.stop for a in learner.advice()] == [False] * 4
+    assert [one.value for one in learner.estimates()] == [None] * 3
+    assert learner.accuracy().value is None
     for item in range(50):
         learner.label(item, NAMES[y[item]], drawn=True)
-    accuracy, drawn, stable, sure = learner.advice()
-    assert accuracy.low <= accuracy.value <= accuracy.high
-    assert drawn.value == pytest.approx(np.mean(list(learner._record.outcomes.values())))
+    left_out, stable, doubt = learner.estimates()
+    assert left_out.low <= left_out.value <= left_out.high
+    drawn = learner.accuracy()
+    assert drawn.value == pytest.approx(np.mean([draw.right for draw in learner._record.draws.values()]))
+    assert [draw.labels for draw in learner._record.draws.values()] == list(range(50 - drawn.drawn, 50))
     assert stable.value is not None
-    assert 0.0 < sure.value < 1.0
-    assert all(a.reason for a in (accuracy, drawn, stable, sure))
+    assert 0.0 < doubt.value < 1.0
+    assert all(one.meaning for one in (left_out, stable, doubt))
 
 
 @pytest.mark.parametrize("noise", [1e-4, 1e-8, 1e-10, 1e-12, 1e-14])
@@ -375,9 +379,11 @@ def test_numbers_that_are_none():
         *((lambda a=a: learner.query(among=a), "among items must be whole numbers") for a in ([8.5], [False], [-1])),
         (lambda: learner.moments_of(np.array([1.5])), "items must be whole numbers"),
         (lambda: learner.predicted(np.ones(N, dtype=bool)), "items must be whole numbers"),
-        (lambda: learner.remember({1.0: 1}), "item must be a whole number"),
-        (lambda: learner.remember({1: 0.5}), "outcomes must be a whole number"),
-        (lambda: learner.remember({1: 2}), "outcomes must be 1 or 0"),
+        (lambda: learner.remember({1.0: (1, 2, 9)}), "item must be a whole number"),
+        (lambda: learner.remember({1: (0.5, 2, 9)}), "right must be a whole number"),
+        (lambda: learner.remember({1: (2, 2, 9)}), "right must be 1 or 0"),
+        (lambda: learner.remember({1: (1, -1, 9)}), "labels must be a whole number"),
+        (lambda: learner.remember({1: (1, 2, 0)}), "items must be a whole number"),
     ]:
         with pytest.raises(ValueError, match=message):
             call()

@@ -227,7 +227,7 @@ def test_what_others_say_of_a_label():
     tree, numbers = learner.nodes.tree, left_out.labels
     own = tree.to_nodes(left_out.probabilities)[np.arange(16), numbers]
     assert own.argmin() == 3
-    assert len(learner.advice()) == 4
+    assert len(learner.estimates()) == 3
 
 
 def test_what_each_column_adds():
@@ -243,7 +243,7 @@ def test_items_before_classes():
     x, _ = word_counts(N, 8, 3)
     learner = learner_of(x, classes=[])
     assert learner.mean.shape == (N, 0)
-    assert learner.advice()
+    assert learner.estimates()
     learner.label(0, "a")
     learner.label(1, "b")
     check(learner, x, {0: "a", 1: "b"})
