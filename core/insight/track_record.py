@@ -28,6 +28,11 @@ class TrackRecord:
     guesses: Indices = field(default_factory=no_rows)  # predicted class of each item, 20 to 40 labels ago
     later_guesses: Indices = field(default_factory=no_rows)  # and less long ago
 
+    @property
+    def drawn(self) -> Collection[int]:
+        """Items that were drawn at random, and predicted before they got a label."""
+        return self.outcomes.keys()
+
     def before_labels(
         self,
         numbers: Mapping[int, int],

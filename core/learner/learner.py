@@ -434,7 +434,7 @@ class OnlineLearner(Drafted):
 
         `on_step` is called before each evaluation; what it raises ends the search and changes nothing.
         """
-        if self._fitted.tune(on_step):
+        if self._fitted.tune(on_step, drawn=self._record.drawn):
             self.version += 1
 
     @all_or_nothing
@@ -487,7 +487,8 @@ class OnlineLearner(Drafted):
         learner.label_many(labelling.labels, labelling.noise_factors, refresh=False)
         learner._record, learner.version = labelling.record, labelling.version + 1
         on_step()
-        if not (train and learner._fitted.tune(on_step, search=not choices.is_tuned)) and labelling.labels:
+        search, drawn = not choices.is_tuned, labelling.record.drawn
+        if not (train and learner._fitted.tune(on_step, search=search, drawn=drawn)) and labelling.labels:
             learner._model.catch_up()
         return learner
 

@@ -1,6 +1,6 @@
 """What every model of a pool can do: the protocol that learner and queries know, and what readers see of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
@@ -170,10 +170,16 @@ class PoolModel(Protocol):
     def renumber(self, numbers: Indices, tree: ClassTree) -> None:
         """Change to another class tree: old node i becomes node numbers[i]."""
 
-    def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...] | None:
+    def tune(
+        self,
+        settings: Settings,
+        on_step: Callable[[], object],
+        drawn: Collection[int] = (),
+    ) -> tuple[AtBound, ...] | None:
         """Find hyperparameters and use them; returns those that ended at a bound of the search.
 
-        None if there is too little to learn from. A search starts from the hyperparameters in use and from those of
+        None if there is too little to learn from. Items that were `drawn` at random stand for the pool, where it is
+        found how sure to be of it. A search starts from the hyperparameters in use and from those of
         the settings.
         """
 

@@ -1,6 +1,6 @@
 """A forest over a pool: what each tree says of all items, and the labels of some of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -238,7 +238,12 @@ class ForestPool(Drafted):
         self._mix()
 
     @all_or_nothing
-    def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+    def tune(
+        self,
+        settings: Settings,
+        on_step: Callable[[], object],
+        drawn: Collection[int] = (),  # noqa: ARG002
+    ) -> tuple[AtBound, ...]:
         """Grow trees where there are labels enough, find hyperparameters by leave-one-out, and use them.
 
         Searches start from the settings, too; what ended at a bound.

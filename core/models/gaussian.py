@@ -1,6 +1,6 @@
 """Label regression over a pool: a Gaussian process, the posterior of all items, and the labels of some of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -24,7 +24,7 @@ from core.posterior.parts import kept
 from core.probabilities import best_class, class_probabilities
 from core.rows import Rows
 from core.settings import Settings, TuneRule
-from core.tuning import asked_sharpness, mean_gap, tune
+from core.tuning import CriterionName, asked_sharpness, mean_gap, raise_noise, tune
 from core.variance import LastBounds, PriorVariance, VarianceName, variance_by, variances_of
 
 MAX_DRIFT = 1e-7  # relative; above it the pool is computed from scratch after a label was taken back
@@ -242,7 +242,9 @@ class GaussianPool(Drafted):
         self._refresh_if_balanced()
 
     @all_or_nothing
-    def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+    def tune(
+        self, settings: Settings, on_step: Callable[[], object], drawn: Collection[int] = ()
+    ) -> tuple[AtBound, ...]:
         """Find hyperparameters by the criterion of the settings, and use them; what ended at a bound.
 
         With tune="none" they stay as they are, and only the sharpness of probabilities is found.
@@ -256,14 +258,16 @@ class GaussianPool(Drafted):
         some = self.parts.take(free[:GAP_ITEMS])
         gap = mean_gap(some.mean) if len(free) else 1.0
         deviation = float(np.sqrt(some.variance + self.noise).mean()) if len(free) else 1.0
-        self.model.sharpness = asked_sharpness(self.model, gap, deviation)
+        at_random = np.isin(self.labelled_items, list(drawn))
+        self.model.sharpness = asked_sharpness(self.model, gap, deviation, at_random)
         return at_bounds
 
     def _search(self, rule: TuneRule, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
-        """Use the kernel and noise that are best by the criterion."""
+        """Use the kernel and noise that are best by the criterion; leave-one-out error may find too little noise."""
+        criterion: CriterionName = "loo" if rule is None or rule == "cv" else rule
         found = tune(
             self.model,
-            "loo" if rule is None or rule == "cv" else rule,
+            criterion,
             settings=untuned(settings, self.operator),
             weights=settings.tune_weights,
             simplex=self._simplex,
@@ -272,7 +276,10 @@ class GaussianPool(Drafted):
             on_step=on_step,
         )
         self._simplex = found.simplex
-        self.reset(found.kernel, found.noise)
+        self.model.reset(found.kernel, found.noise)
+        if criterion == "loo":
+            raise_noise(self.model, on_step)
+        self.refresh()
         return found.at_bounds
 
     @all_or_nothing

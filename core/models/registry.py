@@ -1,6 +1,6 @@
 """The model in use: made from settings and first items, or restored from plain arrays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -141,17 +141,18 @@ class ModelInUse(Drafted):
         return self.reader(self.reader.check(x))
 
     @all_or_nothing
-    def tune(self, on_step: Callable[[], object], *, search: bool = True) -> bool:
+    def tune(self, on_step: Callable[[], object], *, search: bool = True, drawn: Collection[int] = ()) -> bool:
         """Find hyperparameters and use them; False if there is too little to learn them from.
 
-        Without `search` they are good already, and only the sharpness of probabilities is found.
+        Without `search` they are good already, and only the sharpness of probabilities is found. Labels of items that
+        were `drawn` at random stand for the pool.
         """
         numbers = self.model.numbers
         if len(np.unique(numbers)) < 2 or len(numbers) < MIN_LABELS:
             return False
         own = {"tune": self.settings.tune if search else "none", "likelihood": self.settings.likelihood}
         settings = replace(regression_settings(self.settings, self.choices.kernel), **own)  # type: ignore[arg-type]
-        at_bounds = self.model.tune(settings, on_step)
+        at_bounds = self.model.tune(settings, on_step, drawn)
         if at_bounds is None:
             return False
         if search:

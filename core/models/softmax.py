@@ -1,6 +1,6 @@
 """The softmax likelihood over a pool: class functions, the moments of all items, and the labels of some of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -235,7 +235,12 @@ class SoftmaxPool(Drafted):
         self._update_means()
 
     @all_or_nothing
-    def tune(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...] | None:
+    def tune(
+        self,
+        settings: Settings,
+        on_step: Callable[[], object],
+        drawn: Collection[int] = (),  # noqa: ARG002
+    ) -> tuple[AtBound, ...] | None:
         """Find hyperparameters by cross-validated likelihood, and use them; what ended at a bound.
 
         None if there is too little to learn from. A search starts from kernel and noise of the settings, too. Where the

@@ -25,7 +25,17 @@ from core.softmax import (
     laplace_posterior,
     left_out,
 )
-from core.tuning import CriterionName, Given, Tuned, earlier_predictions, find_sharpness, leave_one_out, mean_gap, tune
+from core.tuning import (
+    CriterionName,
+    Given,
+    Tuned,
+    earlier_predictions,
+    find_sharpness,
+    leave_one_out,
+    mean_gap,
+    raise_noise,
+    tune,
+)
 
 MEASURE = "log loss of later labels"
 MIN_LABELS = 50  # with fewer there is nothing to decide by
@@ -66,8 +76,10 @@ def choose_likelihood(
     model.reset(found.kernel, found.noise)
     variances = softmax_variances(model, on_step)
     on_step()
-    losses = {"gaussian": _regression_losses(model), "softmax": _softmax_losses(model, variances.prior)}
-    winner, contenders = compare(losses, incumbent)
+    by_softmax = _softmax_losses(model, variances.prior)
+    if _criterion(settings) == "loo":
+        raise_noise(model, on_step)
+    winner, contenders = compare({"gaussian": _regression_losses(model), "softmax": by_softmax}, incumbent)
     if winner == "softmax":
         kernel, noise = in_use(variances.prior)
         bounds = _of_kernel(found.at_bounds) + variances.at_bounds

@@ -1,9 +1,10 @@
 """Evidence and leave-one-out error, their gradients, and the search for hyperparameters."""
 
 from core.tuning.bound_criterion import BoundCriterion
-from core.tuning.calibration import asked_sharpness, earlier_predictions, find_sharpness, mean_gap
+from core.tuning.calibration import asked_sharpness, find_sharpness, mean_gap
 from core.tuning.criteria import Criterion, CriterionName, Evaluation
 from core.tuning.dual_criterion import DualCriterion
+from core.tuning.earlier import earlier_predictions, raise_noise
 from core.tuning.leave_one_out import leave_one_out
 from core.tuning.level_criterion import LevelCriterion
 from core.tuning.search import Found, Setting, gradient_search, simplex_search
@@ -30,6 +31,7 @@ __all__ = [
     "in_units",
     "leave_one_out",
     "mean_gap",
+    "raise_noise",
     "simplex_search",
     "starts",
     "tune",

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection
 
 from app.db import jobs
@@ -18,6 +19,7 @@ from app.services.runtime.writer import LATER, Task, Writer
 from core import Labelling, OnlineLearner, Parameters
 from core.classes.nodes import Nodes
 from core.insight.track_record import TrackRecord
+from core.queries.draws import RANDOM, drawn
 
 FIRST_TRAINING = 10  # labels
 GROWTH = 1.5  # of the labels, from one training to the next
@@ -47,7 +49,7 @@ class TakeMaterial(Task):
     def respond(self) -> None:
         """Labels by name, with the parameters of today."""
         project, learner = self.project, self.project.learner
-        labels = project.agreed_labels()
+        labels = in_order(project, project.agreed_labels())
         nodes = project.classes.nodes()
         parameters, record = Parameters(), TrackRecord(project.draws())
         if learner is not None and len(learner) and project.made_with == project.model_settings():
@@ -62,6 +64,17 @@ class TakeMaterial(Task):
             parents=nodes.parents,
         )
         self.answer = Material(project.model_settings(), labelling, len(project.keys), project.ledger.sequence)
+
+
+def in_order(project: Project, labels: Labels) -> Labels:
+    """Those that nobody was asked for first, by lot, and then the others as they came.
+
+    A training looks at what was said of labels before they came; the order of an upload means nothing.
+    """
+    items, firsts = np.array(list(labels), dtype=np.int64), project.ledger.firsts
+    lots = dict(zip(labels, drawn(0, RANDOM, items).tolist(), strict=True))
+    asked = {item: item in firsts and firsts[item].asked for item in labels}
+    return {item: labels[item] for item in sorted(labels, key=lambda item: (asked[item], asked[item] or lots[item]))}
 
 
 @dataclass

@@ -12,6 +12,7 @@ from tests.benchmarks.sight.histograms import histograms
 from tests.benchmarks.sight.pictures import pictures
 from tests.benchmarks.sight.scale import scale
 from tests.benchmarks.sight.speed import speed
+from tests.benchmarks.sight.stated import stated
 from tests.benchmarks.sight.tables import tables, whole_tables
 from tests.benchmarks.sight.texts import texts
 
@@ -23,7 +24,7 @@ PARTS = {
     "scale": scale,
     "speed": speed,
 }
-LONG = {"tables-whole"}  # only if they are named
+LONG = {"stated": stated, "tables-whole": whole_tables}  # only if they are named
 
 
 def main() -> None:
@@ -33,9 +34,9 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, *LONG, []], default=[])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", help="the one data set of a part that is to be measured")
-    parser.add_argument("--keep", type=Path, help="a file for the runs of tables-whole: those in it are not run again")
+    parser.add_argument("--keep", type=Path, help="a file for the runs of long parts: those in it are not run again")
     arguments = parser.parse_args()
-    long = {"tables-whole": partial(whole_tables, keep=arguments.keep)}
+    long = {name: partial(part, keep=arguments.keep) for name, part in LONG.items()}
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", "The number of unique classes")
     for part in arguments.parts or PARTS:

@@ -26,8 +26,8 @@ def test_the_sharpness_that_labels_were_drawn_with_is_found(sharpness):
 def test_few_labels_hardly_move_it():
     means, labels = drawn(4, 3.0)
     gap = mean_gap(means)
-    assert np.log(find_sharpness(means, means.argmax(axis=1), gap) * gap / 5.0) == pytest.approx(0.0, abs=1.0)
-    assert find_sharpness(means[:0], labels[:0], 0.5) == pytest.approx(10.0, rel=1e-3)
+    assert np.log(find_sharpness(means, means.argmax(axis=1), gap) * gap / calibration.TYPICAL) == pytest.approx(0.0, abs=1.0)
+    assert find_sharpness(means[:0], labels[:0], 0.5) == pytest.approx(calibration.TYPICAL / 0.5, rel=1e-3)
 
 
 def test_gaps_are_between_the_best_two():
@@ -100,16 +100,38 @@ def test_earlier_predictions_of_the_same_row_again():
         assert np.isfinite(found).all()
 
 
-def test_with_few_labels_earlier_predictions_have_a_say_and_with_many_none(monkeypatch):
+def test_weights_count_labels():
+    means, labels = drawn(30, 3.0)
+    twice = find_sharpness(np.vstack([means, means[:10]]), np.append(labels, labels[:10]), 0.5)
+    weights = np.where(np.arange(30) < 10, 2.0, 1.0)
+    assert find_sharpness(means, labels, 0.5, weights) == pytest.approx(twice, rel=1e-4)
+
+
+def test_labels_count_half_by_what_was_said_before_they_came_and_drawn_ones_more(monkeypatch):
     _, _, y, model = asked(60)
-    alone = find_sharpness(leave_one_out(model)[0], y, 0.5)
-    both = asked_sharpness(model, 0.5, 1.0)
-    by_all_before, by_first_half, deviations = earlier_predictions(model)
-    past = find_sharpness(by_all_before / deviations[:, None], y, 0.5)
-    half = find_sharpness(by_first_half, y[30:], 0.5)
-    assert np.log(both) == pytest.approx(0.5 * np.log(alone) + 0.25 * np.log(past) + 0.25 * np.log(half))
-    assert both != pytest.approx(alone, rel=1e-3)
-    monkeypatch.setattr(calibration, "EARLIER", 6)
-    assert np.log(asked_sharpness(model, 0.5, 1.0) / alone) == pytest.approx(0.2 * np.log(both / alone))
+    by_all_before, _, deviations = earlier_predictions(model)
+    both = np.vstack([leave_one_out(model)[0], by_all_before[15:] / deviations[15:, None]])
+    twice, half = np.append(y, y[15:]), np.full(105, 0.5)
+    none = np.zeros(60, dtype=bool)
+    assert asked_sharpness(model, 0.5, 1.0, none) == find_sharpness(both, twice, 0.5, half)
+    some = np.arange(60) % 7 == 3
+    half[60:][some[15:]] *= 4.0
+    assert asked_sharpness(model, 0.5, 1.0, some) == find_sharpness(both, twice, 0.5, half)
     monkeypatch.setattr(calibration, "MANY", 59)
-    assert asked_sharpness(model, 0.5, 1.0) == alone
+    assert asked_sharpness(model, 0.5, 1.0, some) == find_sharpness(leave_one_out(model)[0], y, 0.5)
+
+
+def test_items_drawn_at_random_tell_a_learner_how_sure_it_may_be():
+    x, y = word_counts(120, 8, 3, seed=1)
+    found = {}
+    for right in (True, False):
+        learner = OnlineLearner(Settings(), ["a", "b", "c"])
+        learner.add_items(x)
+        for i in range(40):
+            guess = i >= 3 and learner.predicted(np.array([i]))[0] == y[i]
+            learner.label_many({i: "abc"[y[i]]}, drawn=[i] if guess == right else ())
+        built = OnlineLearner.build(Settings(), x, learner.labelling(), train=True)
+        learner.tune()
+        found[right] = learner.labelling().parameters.sharpness
+        assert built.labelling().parameters.sharpness == pytest.approx(found[right], rel=1e-6)
+    assert found[True] > 1.2 * found[False]
