@@ -24,8 +24,8 @@ from core.models.base import PoolModel
 from core.models.parameters import Parameters
 from core.models.registry import ModelInUse
 from core.posterior import LocalParts
-from core.posterior.parts import total
-from core.queries import Ask, Pick, predict_each_other
+from core.posterior.parts import is_finite
+from core.queries import Ask, Looks, Pick, predict_each_other
 from core.queries.ask import ask
 from core.queries.losses import LossRule, cost_table
 from core.settings import Settings
@@ -76,6 +76,7 @@ class OnlineLearner(Drafted):
         self._engine = engine
         self._choices = Choices()  # what the training that made it chose
         self._record = TrackRecord()
+        self._looks = Looks()
         self._in_use: ModelInUse | None = None  # until there are items
 
     def draft(self) -> Self:
@@ -176,6 +177,7 @@ class OnlineLearner(Drafted):
             among=among,
             wanted=classes,
             costs=costs,
+            looks=self._looks,
         )
 
     def _knows_something(self) -> bool:
@@ -206,7 +208,7 @@ class OnlineLearner(Drafted):
 
     def is_finite(self) -> bool:
         """Whether all means and variances are finite: features of 1e150 can be read, but their products overflow."""
-        return bool(np.isfinite(sum(self._model.parts.collect(total))))
+        return all(self._model.parts.collect(is_finite))
 
     def predictive(self, x: Table) -> tuple[Floats, Floats, Floats]:
         """Means, variances and class probabilities (rows x M) of rows that need not be items."""

@@ -13,8 +13,9 @@ from core.models.base import PartsModel, PoolModel
 from core.models.look_ahead import class_probabilities
 from core.models.state import PoolState
 from core.probabilities import error_probabilities
-from core.queries.parts import FirstLook, Near
-from core.queries.picking import Ask, Candidates, Pick, choose, pick
+from core.queries.looks import Looks
+from core.queries.parts import Near
+from core.queries.picking import Ask, Pick, choose, pick
 from core.queries.strategies import Strategy
 
 REFERENCE_ROWS = 256  # size of the sample that stands for the pool (emoc, density, herding)
@@ -31,18 +32,22 @@ def ask(
     among: Indices | None = None,
     wanted: tuple[int, ...] = (),
     costs: Floats | None = None,
+    looks: Looks | None = None,
 ) -> list[Pick]:
     """Choose `count` items, as `OnlineLearner.query` documents; `wanted` are numbers of classes, and `costs` are M x M.
 
+    `looks` remembers what was found for the question before.
     Until two classes have labels, or a wanted one where that is what counts, all but random are replaced by herding.
     """
     asked = Ask(strategy, count, seed, explore, wanted)
     waiting = np.setdiff1d(_numbers("pending", pending, len(model)), model.labelled_items)
-    free = np.ones(len(model), dtype=bool)
+    unlabelled = np.ones(len(model), dtype=bool)
+    unlabelled[model.labelled_items] = False
+    free = unlabelled.copy()
     if among is not None:
         free[:] = False
         free[_numbers("among", among, len(model))] = True
-    free[model.labelled_items] = False
+        free &= unlabelled
     free[waiting] = False
     if not free.any():
         return []
@@ -50,7 +55,7 @@ def ask(
     if len(np.unique(model.numbers)) < 2 and strategy != "random" and not known_one:
         asked = replace(asked, strategy="herding")
     if model.over_parts is not None:
-        return _ask_parts(model.over_parts, asked, free, waiting, costs)
+        return _ask_parts(model.over_parts, asked, looks or Looks(), unlabelled, free, waiting, costs)
     state = model.state(np.flatnonzero(free), reference_of(len(model)))
     state = replace(state, wanted=np.array(wanted, dtype=np.int64), costs=costs)
     return pick(state, asked.strategy, count, seed=seed, explore=explore, pending=waiting)
@@ -62,14 +67,23 @@ def reference_of(n: int) -> Indices:
 
 
 def _ask_parts(
-    model: PartsModel, ask: Ask, free: NDArray[np.bool_], waiting: Indices, costs: Floats | None
+    model: PartsModel,
+    ask: Ask,
+    looks: Looks,
+    unlabelled: NDArray[np.bool_],
+    free: NDArray[np.bool_],
+    waiting: Indices,
+    costs: Floats | None,
 ) -> list[Pick]:
     """Each part proposes candidates; the picks are chosen among all of them."""
     strategy = ask.rule
     known = np.concatenate([np.array(model.labelled_items, dtype=np.int64), waiting])  # labelled, or asked about
     reference = reference_of(len(model)) if strategy.reference else waiting[:0]
-    near = _near(model, strategy.first, reference, known)
-    found = Candidates.joined(model.parts.collect(FirstLook(ask, model.noise, near), along=free), ask)
+
+    def near() -> Near:
+        return _near(model, strategy.first, reference, known)
+
+    found = looks.candidates(model.parts, ask, model.noise, near, unlabelled, free)
     needed = known if strategy.covered else waiting
     subset = _Subset(model, np.unique(np.concatenate([found.rows, reference, needed])))
     state = PoolState(

@@ -30,11 +30,12 @@ class Strategy:
     doubts: bool = False  # state.doubts: how uncertain the reference is
     shortlist: Score | None = None  # a cheaper score, whose best items are looked at in earnest
     then: str | None = None  # the strategy that takes over once labels predict each other
+    lasts: bool = False  # scores depend on the model alone, not on the seed or on what is asked about
 
     @property
     def first(self) -> "Strategy":
         """What all items of the pool are scored by."""
-        return self if self.shortlist is None else Strategy(self.shortlist)
+        return self if self.shortlist is None else Strategy(self.shortlist, lasts=self.lasts)
 
     def __call__(self, state: PoolState, seed: int) -> Floats:
         """Scores of the items of a state."""
@@ -122,17 +123,17 @@ def epig(state: PoolState, _: int) -> Floats:
 
 STRATEGIES: dict[str, Strategy] = {
     "random": Strategy(random),
-    "mean": Strategy(mean),
-    "variance": Strategy(variance),
-    "unc": Strategy(unc),
-    "unc+": Strategy(unc_plus),
-    "entropy": Strategy(entropy),
-    "bald": Strategy(bald),
-    "emoc": Strategy(emoc, reference="covariance"),
-    "density": Strategy(density, reference="kernel"),
+    "mean": Strategy(mean, lasts=True),
+    "variance": Strategy(variance, lasts=True),
+    "unc": Strategy(unc, lasts=True),
+    "unc+": Strategy(unc_plus, lasts=True),
+    "entropy": Strategy(entropy, lasts=True),
+    "bald": Strategy(bald, lasts=True),
+    "emoc": Strategy(emoc, reference="covariance", lasts=True),
+    "density": Strategy(density, reference="kernel", lasts=True),
     "herding": Strategy(herding, reference="kernel", covered=True),
     "uherding": Strategy(uncertainty_herding, reference="kernel", covered=True, doubts=True, then="unc"),
-    "eer": Strategy(eer, reference="ahead", shortlist=unc),
-    "epig": Strategy(epig, reference="ahead", shortlist=unc),
-    "likely": Strategy(likely, wanted=True, alone=True),
+    "eer": Strategy(eer, reference="ahead", shortlist=unc, lasts=True),
+    "epig": Strategy(epig, reference="ahead", shortlist=unc, lasts=True),
+    "likely": Strategy(likely, wanted=True, alone=True, lasts=True),
 }

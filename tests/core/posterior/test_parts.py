@@ -7,7 +7,7 @@ from core import Labelling, OnlineLearner, Settings
 from core.histograms import Chunked
 from core.insight.pool_map import plane_map
 from core.posterior import DualPosterior, LevelPosterior
-from core.posterior.parts import concatenate_parts
+from core.posterior.parts import Moved, Part, concatenate_parts
 from core.queries import STRATEGIES
 from core.rows import Size
 from tests.core.cut import CutEngine
@@ -91,3 +91,13 @@ def test_what_is_found_in_parts_becomes_one():
     assert concatenate_parts([one, one + 3]).tolist() == [0, 1, 2, 3, 4, 5]
     assert Size.total([Size(2, 7, coded=True), Size(3, 0, coded=False)]) == Size(5, 7, coded=False)
     assert Size.total([Size(2, 7, coded=True)] * 2) == Size(4, 14, coded=True)
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e308, np.inf, np.nan])
+def test_a_change_sees_whether_what_comes_out_is_finite(largest):
+    rows = np.ones((40, 1))
+    rows[29] = largest
+    part = Part(rows, np.full((40, 3), 0.5), np.ones(40))
+    moved = Moved(lambda some: some, np.array([[2.0, -1.0, 0.0]]), 0.5)(part)
+    assert moved.finite == np.isfinite(moved.mean).all() == moved.take(np.arange(40)).is_finite == (largest == 1.0)
+    assert part.is_finite
