@@ -31,7 +31,7 @@ class TrackRecord:
     @property
     def drawn(self) -> Collection[int]:
         """Items that were drawn at random, and predicted before they got a label."""
-        return self.outcomes.keys()
+        return self.draws.keys()
 
     def before_labels(
         self,

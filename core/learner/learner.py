@@ -25,9 +25,9 @@ from core.models.base import PoolModel
 from core.models.parameters import Parameters
 from core.models.registry import ModelInUse
 from core.posterior import LocalParts
-from core.posterior.parts import total
+from core.posterior.parts import is_finite
 from core.probabilities import novelty
-from core.queries import Ask, Pick, predict_each_other
+from core.queries import Ask, Looks, Pick, predict_each_other
 from core.queries.ask import ask
 from core.queries.losses import LossRule, cost_table
 from core.settings import Settings
@@ -79,6 +79,7 @@ class OnlineLearner(Drafted):
         self._engine = engine
         self._choices = Choices()  # what the training that made it chose
         self._record = TrackRecord()
+        self._looks = Looks()
         self._in_use: ModelInUse | None = None  # until there are items
 
     def draft(self) -> Self:
@@ -172,7 +173,8 @@ class OnlineLearner(Drafted):
         """
         check_choice("variance", variance, get_args(VarianceName))
         classes = () if wanted is None else tuple(self.nodes.below(wanted).tolist())
-        rule = Ask(strategy, count, seed, explore, classes).rule  # checks the arguments, also while there are no items
+        # Arguments are checked also while there are no items.
+        rule = Ask(strategy, count, seed, explore, classes, variance=variance).rule
         costs = cost_table(loss, self.nodes)
         if self._in_use is None:
             return []
@@ -190,6 +192,7 @@ class OnlineLearner(Drafted):
             costs=costs,
             variance=variance,
             one_class=len(self.classes) == 1,
+            looks=self._looks,
         )
 
     def _knows_something(self) -> bool:
@@ -227,7 +230,7 @@ class OnlineLearner(Drafted):
 
     def is_finite(self) -> bool:
         """Whether all means and variances are finite: features of 1e150 can be read, but their products overflow."""
-        return bool(np.isfinite(sum(self._model.parts.collect(total))))
+        return all(self._model.parts.collect(is_finite))
 
     def predictive(self, x: Table, variance: VarianceName = "exact") -> Predictive:
         """What is predicted of rows that need not be items, with exact variances or upper bounds that cost less."""

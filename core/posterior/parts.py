@@ -39,6 +39,7 @@ class Part:
     rows: Rows  # m
     mean: Floats  # m x M
     variance: Floats  # m
+    finite: bool | None = None  # whether all means and variances are; None where nobody has looked
 
     @classmethod
     def begin(cls, rows: Rows) -> "Part":
@@ -48,6 +49,11 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.variance)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all means and variances are finite."""
+        return _is_finite(self.mean, self.variance) if self.finite is None else self.finite
 
     def take(self, places: Indices) -> "Part":
         """The items at these places, in this order."""
@@ -166,7 +172,8 @@ class Computed:
     variances: Variances
 
     def __call__(self, part: Part) -> Part:
-        return Part(part.rows, self.means(part.rows), self.variances(part.rows))
+        mean, variance = self.means(part.rows), self.variances(part.rows)
+        return Part(part.rows, mean, variance, _is_finite(mean, variance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +183,8 @@ class Retargeted:
     means: Predictor
 
     def __call__(self, part: Part) -> Part:
-        return Part(part.rows, self.means(part.rows), part.variance)
+        mean = self.means(part.rows)
+        return Part(part.rows, mean, part.variance, _is_finite(mean, part.variance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,20 +197,24 @@ class Moved:
 
     def __call__(self, part: Part) -> Part:
         # New arrays, not changed ones: whoever holds the last state keeps it.
-        mean, variance = np.array(part.mean, order="C"), part.variance.copy()
+        mean, variance, finite = np.empty(part.mean.shape), np.empty(len(part)), True
         step = max(1, BLOCK_ENTRIES // max(len(self.changes), 1) // BLOCK_ROWS) * BLOCK_ROWS
         # Rows may be more than memory holds, and are read in one stream.
         for first, block in part.blocks(size=step):
-            self._move(block, mean[first : first + step], variance[first : first + step])
-        return Part(part.rows, mean, variance)
+            finite &= self._move(block, mean[first : first + step], variance[first : first + step])
+        return Part(part.rows, mean, variance, finite)
 
-    def _move(self, block: Part, mean: Floats, variance: Floats) -> None:
+    def _move(self, block: Part, mean: Floats, variance: Floats) -> bool:
+        """Write what comes out for a block; whether it is finite."""
         halves, changes = np.ascontiguousarray(self.function(block.rows)), np.ascontiguousarray(self.changes)
-        over_slices(
-            lambda lo, hi: moments.move(halves, changes, self.weight, mean, variance, lo, hi),
-            len(variance),
-            len(variance) * (changes.size + 1),
-        )
+        before, totals = np.ascontiguousarray(block.mean), list[float]()
+
+        def move(lo: int, hi: int) -> None:
+            args = halves, changes, self.weight, before, block.variance, mean, variance, lo, hi
+            totals.append(moments.move(*args))
+
+        over_slices(move, len(variance), len(variance) * (changes.size + 1))
+        return bool(np.isfinite(totals).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,10 +252,14 @@ def best_classes(_: int, part: Part) -> Indices:
     return np.asarray(part.mean.argmax(axis=1)) if part.mean.shape[1] else np.empty(0, dtype=np.int64)
 
 
-def total(_: int, part: Part) -> float:
-    """For `collect`: a sum that is finite only if all means and variances are."""
+def is_finite(_: int, part: Part) -> bool:
+    """For `collect`: whether all means and variances are finite."""
+    return part.is_finite
+
+
+def _is_finite(mean: Floats, variance: Floats) -> bool:
     with np.errstate(all="ignore"):
-        return float(part.mean.sum() + part.variance.sum())
+        return bool(np.isfinite(mean.sum() + variance.sum()))
 
 
 def concatenate_parts(arrays: list[NDArray[Any]]) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Which item to ask about next: scores, and one picker for all of them."""
 
 from core.models.state import PoolState
+from core.queries.looks import Looks
 from core.queries.parts import FirstLook, Near
 from core.queries.picking import Ask, Candidates, Pick, choose, pick
 from core.queries.plugins import every_strategy
@@ -12,6 +13,7 @@ __all__ = [
     "Ask",
     "Candidates",
     "FirstLook",
+    "Looks",
     "Near",
     "Pick",
     "PoolState",

@@ -14,9 +14,9 @@ from core.models.look_ahead import class_probabilities
 from core.models.state import PoolState
 from core.posterior.base import Variances
 from core.probabilities import error_probabilities
-from core.queries.parts import FirstLook, Near
-from core.queries.picking import Ask, Candidates, Pick, choose, pick
-from core.queries.plugins import every_strategy
+from core.queries.looks import Looks
+from core.queries.parts import Near
+from core.queries.picking import Ask, Pick, choose, pick
 from core.queries.strategies import Strategy
 from core.variance import VarianceName
 
@@ -36,34 +36,35 @@ def ask(
     costs: Floats | None = None,
     variance: VarianceName = "exact",
     one_class: bool = False,
+    looks: Looks | None = None,
 ) -> list[Pick]:
     """Choose `count` items, as `OnlineLearner.query` documents; `wanted` are numbers of classes, and `costs` are M x M.
 
+    `looks` remembers what was found for the question before.
     Until two classes have labels, or a wanted one where that is what counts, all but random are replaced by herding;
     where there is no more than `one_class`, by novelty once it has labels, unless they mean something for one class.
     """
-    asked = Ask(strategy, count, seed, explore, wanted)
-    if variance != "exact" and not asked.rule.bounded:
-        able = ", ".join(name for name, rule in every_strategy().items() if rule.bounded)
-        raise ValueError(f"variance {variance} is for the strategies {able}; {strategy} goes by the exact one")
+    asked = Ask(strategy, count, seed, explore, wanted, variance=variance)
     waiting = np.setdiff1d(_numbers("pending", pending, len(model)), model.labelled_items)
-    free = np.ones(len(model), dtype=bool)
+    unlabelled = np.ones(len(model), dtype=bool)
+    unlabelled[model.labelled_items] = False
+    free = unlabelled.copy()
     if among is not None:
         free[:] = False
         free[_numbers("among", among, len(model))] = True
-    free[model.labelled_items] = False
+        free &= unlabelled
     free[waiting] = False
     if not free.any():
         return []
     known_one = asked.rule.wanted and np.isin(model.numbers, wanted).any()
     if len(np.unique(model.numbers)) < 2 and strategy != "random" and not known_one:
         if not (one_class and len(model.numbers)):
-            asked = replace(asked, strategy="herding")
+            asked = replace(asked, strategy="herding", variance="exact")
         elif not asked.rule.one_class:
-            asked = replace(asked, strategy="novelty")
-    bound = model.variance_by(variance) if variance != "exact" and asked.rule.bounded else None
+            asked = replace(asked, strategy="novelty", variance="exact")
+    bound = model.variance_by(asked.variance) if asked.variance != "exact" else None
     if model.over_parts is not None:
-        return _ask_parts(model.over_parts, asked, free, waiting, costs, bound)
+        return _ask_parts(model.over_parts, asked, looks or Looks(), unlabelled, free, waiting, costs, bound)
     state = model.state(np.flatnonzero(free), reference_of(len(model)))
     state = replace(state, wanted=np.array(wanted, dtype=np.int64), costs=costs)
     if bound is not None:
@@ -79,6 +80,8 @@ def reference_of(n: int) -> Indices:
 def _ask_parts(
     model: PartsModel,
     ask: Ask,
+    looks: Looks,
+    unlabelled: NDArray[np.bool_],
     free: NDArray[np.bool_],
     waiting: Indices,
     costs: Floats | None,
@@ -88,8 +91,11 @@ def _ask_parts(
     strategy = ask.rule
     known = np.concatenate([np.array(model.labelled_items, dtype=np.int64), waiting])  # labelled, or asked about
     reference = reference_of(len(model)) if strategy.reference else waiting[:0]
-    near = replace(_near(model, strategy.first, reference, known), bound=bound)
-    found = Candidates.joined(model.parts.collect(FirstLook(ask, model.noise, near), along=free), ask)
+
+    def near() -> Near:
+        return replace(_near(model, strategy.first, reference, known), bound=bound)
+
+    found = looks.candidates(model.parts, ask, model.noise, near, unlabelled, free)
     needed = known if strategy.covered else waiting
     subset = _Subset(model, np.unique(np.concatenate([found.rows, reference, needed])))
     state = PoolState(

@@ -1,5 +1,6 @@
 """The first look at a pool in parts: a map over the parts, and the best of all of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,10 @@ from core.linalg import Predictor
 from core.models.state import PoolState
 from core.posterior import Part
 from core.posterior.base import Variances
+from core.posterior.parts import Block
 from core.queries.picking import Ask, Candidates, first_look
 
-LOOK_ROWS = 1 << 14  # items at a time, whose scores stay in the cache
+LOOK_ROWS = 1 << 15  # items at a time, whose scores stay in the cache
 MANY = 2  # a block of which one in so many items is free is scored as a whole
 
 
@@ -81,17 +83,27 @@ class FirstLook:
         found: list[Candidates] = [_none(part)] * len(blocks)
 
         def look(lo: int, hi: int) -> None:
-            for i in range(lo, hi):
-                start, block = blocks[i]
-                places = np.flatnonzero(free[start - first : start - first + len(block)])
-                if MANY * len(places) > len(block):  # scoring some for nothing costs less than copying the others
-                    every = self._state(start + np.arange(len(block)), block)
-                    found[i] = first_look(every, self.ask, places)
-                elif len(places):
-                    found[i] = first_look(self._state(start + places, block.take(places)), self.ask)
+            found[lo] = self._best(
+                blocks[lo:hi], [free[i - first : i - first + len(some)] for i, some in blocks[lo:hi]]
+            )
 
         over_slices(look, len(blocks), float(part.mean.size + len(part)))
         return Candidates.joined(found, self.ask)
+
+    def _best(self, blocks: Sequence[Block], masks: Sequence[NDArray[np.bool_]]) -> Candidates:
+        """The candidates of some blocks; once there are enough, only what is better than the last of them."""
+        kept, bound, enough = [_none(blocks[0].part)], np.inf, self.ask.n_candidates
+        for (start, block), free in zip(blocks, masks, strict=True):
+            count = int(np.count_nonzero(free))
+            if MANY * count > len(block):  # scoring some for nothing costs less than copying the others
+                kept.append(first_look(self._state(start + np.arange(len(block)), block), self.ask, free, bound))
+            elif count:
+                places = np.flatnonzero(free)
+                kept.append(first_look(self._state(start + places, block.take(places)), self.ask, bound=bound))
+            if sum(map(len, kept)) > 2 * enough and not any(self.ask.explores):
+                kept = [Candidates.joined(kept, self.ask)]
+                bound = float(kept[0].scores.max())
+        return Candidates.joined(kept, self.ask)
 
     def _state(self, items: Indices, part: Part) -> PartState:
         nothing = items[:0]

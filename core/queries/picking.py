@@ -5,6 +5,7 @@ A first look at the pool, which may be in parts, finds candidates; questions are
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,10 @@ from core.models.state import PoolState
 from core.queries.draws import EXPLORED, TIES, drawn
 from core.queries.plugins import every_strategy
 from core.queries.strategies import Strategy
+from core.variance import VarianceName
 
 CANDIDATES = 256  # looked at again for each pick of a batch
+SPARE = 256  # candidates that others may have taken or skipped
 SHORTLIST = 128  # the same for a look ahead, which takes longer
 AHEAD = 1024  # looks ahead for a batch
 PER_PICK = 8
@@ -44,6 +47,8 @@ class Ask:
     seed: int = 0
     explore: float = 0.0
     wanted: tuple[int, ...] = ()  # class numbers of what is to be found
+    spare: int = 0  # more candidates than are needed
+    variance: VarianceName = "exact"  # that the score goes by
 
     def __post_init__(self) -> None:
         if self.strategy not in every_strategy():
@@ -53,6 +58,11 @@ class Ask:
         check_share("explore", self.explore)
         if self.rule.wanted and not self.wanted:
             raise ValueError(f"strategy {self.strategy!r} needs to know which class is wanted")
+        if self.variance != "exact" and not self.rule.bounded:
+            able = ", ".join(name for name, rule in every_strategy().items() if rule.bounded)
+            raise ValueError(
+                f"variance {self.variance} is for the strategies {able}; {self.strategy} goes by the exact one"
+            )
 
     @property
     def rule(self) -> Strategy:
@@ -63,8 +73,14 @@ class Ask:
     def n_candidates(self) -> int:
         """To be found by the first look."""
         if self.rule.shortlist is not None:
-            return SHORTLIST + self.count
-        return max(CANDIDATES, PER_PICK * self.count)
+            return SHORTLIST + self.count + self.spare
+        return max(CANDIDATES, PER_PICK * self.count) + self.spare
+
+    @cached_property
+    def explores(self) -> list[bool]:
+        """Of each pick, whether it is drawn at random."""
+        drawn_ones: list[bool] = (np.random.default_rng(self.seed).random(self.count) < self.explore).tolist()
+        return drawn_ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +93,9 @@ class Candidates:
     variance: Floats
     doubt: Floats  # the variance that questions go by, which may be a bound
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
     @classmethod
     def joined(cls, parts: "Sequence[Candidates]", ask: Ask) -> "Candidates":
         """Of all parts of a pool."""
@@ -88,14 +107,13 @@ class Candidates:
         return Candidates(*(getattr(self, field.name)[places] for field in fields(self)))
 
 
-def first_look(state: PoolState, ask: Ask, free: Indices | None = None) -> Candidates:
-    """The candidates among the items of this state, or among those at the free places."""
+def first_look(state: PoolState, ask: Ask, free: NDArray[np.bool_] | None = None, bound: float = np.inf) -> Candidates:
+    """The candidates among the items of this state, or those that are free; none with a score above the bound."""
     scores, rows = ask.rule.first(state, ask.seed), state.rows
-    if free is not None:
-        scores, rows = scores[free], rows[free]
-    found = _candidate_places(rows, scores, ask)
-    places = found if free is None else free[found]
-    return Candidates(rows[found], scores[found], state.mean[places], state.variance[places], state.doubt[places])
+    among = scores <= bound
+    places = np.flatnonzero(among if free is None else among & free)
+    places = places[_candidate_places(rows[places], scores[places], ask)]
+    return Candidates(rows[places], scores[places], state.mean[places], state.variance[places], state.doubt[places])
 
 
 def pick(
@@ -124,16 +142,15 @@ def pick(
 
 def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list[Pick]:
     """Questions among candidates, whose state this is, with their first scores; what is waiting counts as labelled."""
-    rng, score = np.random.default_rng(ask.seed), ask.rule
+    score, exploring = ask.rule, ask.explores
     best = _lowest(state.rows, scores, ask)
     batch = _Batch(state.take(best), score, drawn(ask.seed, TIES, state.rows[best]), max(1, AHEAD // ask.count))
     take = batch.close if score.alone else batch.condition
     take(waiting)
-    explored = _explored(state.rows, ask) if ask.explore > 0.0 else best
+    explored = _explored(state.rows, ask) if any(exploring) else best
     free = np.ones(len(state), dtype=bool)
     picks: list[Pick] = []
-    while len(picks) < min(ask.count, len(state)):
-        explores = bool(rng.random() < ask.explore)
+    for explores in exploring[: len(state)]:
         if explores:
             place = int(next(place for place in explored if free[place]))
             value = float(scores[place])
@@ -151,7 +168,7 @@ def choose(state: PoolState, scores: Floats, ask: Ask, waiting: Indices) -> list
 def _candidate_places(rows: Indices, scores: Floats, ask: Ask) -> Indices:
     """Places of the candidates, in the order of their numbers."""
     best = _lowest(rows, scores, ask)
-    return np.unique(np.concatenate([best, _explored(rows, ask)])) if ask.explore > 0.0 else np.sort(best)
+    return np.unique(np.concatenate([best, _explored(rows, ask)])) if any(ask.explores) else np.sort(best)
 
 
 def _lowest(rows: Indices, scores: Floats, ask: Ask) -> Indices:

@@ -34,11 +34,12 @@ class Strategy:
     bounded: bool = False  # the variance may be a bound: state.doubt, .spread
     prior: bool = False  # state.prior: what the variance is where nothing is known
     one_class: bool = False  # means something before labels tell classes apart
+    lasts: bool = False  # scores depend on the model alone, not on the seed or on what is asked about
 
     @property
     def first(self) -> "Strategy":
         """What all items of the pool are scored by."""
-        return self if self.shortlist is None else Strategy(self.shortlist)
+        return self if self.shortlist is None else Strategy(self.shortlist, lasts=self.lasts)
 
     def __call__(self, state: PoolState, seed: int) -> Floats:
         """Scores of the items of a state."""
@@ -134,18 +135,18 @@ def epig(state: PoolState, _: int) -> Floats:
 
 STRATEGIES: dict[str, Strategy] = {
     "random": Strategy(random, one_class=True),
-    "mean": Strategy(mean),
-    "variance": Strategy(variance, bounded=True, one_class=True),
-    "novelty": Strategy(novelty, prior=True, one_class=True),
-    "unc": Strategy(unc, bounded=True),
-    "unc+": Strategy(unc_plus, bounded=True),
-    "entropy": Strategy(entropy),
-    "bald": Strategy(bald),
-    "emoc": Strategy(emoc, reference="covariance"),
-    "density": Strategy(density, reference="kernel"),
+    "mean": Strategy(mean, lasts=True),
+    "variance": Strategy(variance, bounded=True, one_class=True, lasts=True),
+    "novelty": Strategy(novelty, prior=True, one_class=True, lasts=True),
+    "unc": Strategy(unc, bounded=True, lasts=True),
+    "unc+": Strategy(unc_plus, bounded=True, lasts=True),
+    "entropy": Strategy(entropy, lasts=True),
+    "bald": Strategy(bald, lasts=True),
+    "emoc": Strategy(emoc, reference="covariance", lasts=True),
+    "density": Strategy(density, reference="kernel", lasts=True),
     "herding": Strategy(herding, reference="kernel", covered=True, one_class=True),
     "uherding": Strategy(uncertainty_herding, reference="kernel", covered=True, doubts=True, then="unc"),
-    "eer": Strategy(eer, reference="ahead", shortlist=unc),
-    "epig": Strategy(epig, reference="ahead", shortlist=unc),
-    "likely": Strategy(likely, wanted=True, alone=True),
+    "eer": Strategy(eer, reference="ahead", shortlist=unc, lasts=True),
+    "epig": Strategy(epig, reference="ahead", shortlist=unc, lasts=True),
+    "likely": Strategy(likely, wanted=True, alone=True, lasts=True),
 }

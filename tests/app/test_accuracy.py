@@ -74,7 +74,7 @@ def test_the_advice_to_stop_depends_on_the_target(project):
 
 def test_only_leads_see_how_hard_the_labels_were(project):
     answer(project, 25)
-    assert [one["name"] for one in project.get("/model")["estimates"]][0] == "leave-one-out accuracy"
+    assert project.get("/model")["estimates"][0]["name"] == "leave-one-out accuracy"
     assert project.get("/card")["figures"]["confusion"]
     for role in ("annotator", "reader"):
         person = project.as_other(role)

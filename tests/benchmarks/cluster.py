@@ -16,7 +16,7 @@ from app.cluster.cluster import Cluster
 from core import Labelling, OnlineLearner, Settings, compile_all, share_cores
 from core.histograms import Chunked
 from core.linalg import CodedTable
-from core.posterior.parts import Moved, total
+from core.posterior.parts import Moved, is_finite
 from core.queries import Ask, FirstLook, Near
 from tests.benchmarks.rows import Row, seconds, times
 
@@ -100,7 +100,7 @@ def update_and_scores(learner):
 def refreshed(learner):
     """Mean and variance of all items from scratch: the map alone."""
     learner._model.refresh()
-    learner._pool.collect(total)
+    learner._pool.collect(is_finite)
 
 
 def pin(dask_worker):
@@ -171,7 +171,7 @@ def measured(items):
         with workers(count) as (cluster, client):
             start = time.perf_counter()
             learner = begun(items, cluster)
-            learner._pool.collect(total)
+            learner._pool.collect(is_finite)
             figures = {"build": time.perf_counter() - start}
             sent = cluster.bytes_sent
             spent, seen = campaign(learner, items)

@@ -7,7 +7,7 @@ from core import Labelling, OnlineLearner, Settings
 from core.histograms import Chunked, Histograms
 from core.insight.pool_map import plane_map
 from core.posterior import DualPosterior, LevelPosterior
-from core.posterior.parts import LocalParts, Part, concatenate_parts, rows_of
+from core.posterior.parts import LocalParts, Moved, Part, concatenate_parts, rows_of
 from core.queries import STRATEGIES
 from core.rows import Size
 from tests.core.cut import CutEngine, CutParts
@@ -102,3 +102,13 @@ def test_rows_in_parts_are_those_of_the_whole():
     assert len(found) == len(coded)
     assert np.array_equal(found.codes, coded.codes)
     assert np.array_equal(found.starts, coded.starts)
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e308, np.inf, np.nan])
+def test_a_change_sees_whether_what_comes_out_is_finite(largest):
+    rows = np.ones((40, 1))
+    rows[29] = largest
+    part = Part(rows, np.full((40, 3), 0.5), np.ones(40))
+    moved = Moved(lambda some: some, np.array([[2.0, -1.0, 0.0]]), 0.5)(part)
+    assert moved.finite == np.isfinite(moved.mean).all() == moved.take(np.arange(40)).is_finite == (largest == 1.0)
+    assert part.is_finite
