@@ -53,11 +53,15 @@ service.start()
 while not service.is_ready:
     time.sleep(0.01)
 print(gc.get_freeze_count(), len(gc.get_objects()))
+before = gc.get_stats()[2]["collections"]
+rows = [[0.5] for _ in range(400_000)]  # 200 requests of 2,000 rows
+print(gc.get_stats()[2]["collections"] - before)
 service.stop()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    kept_out, looked_at = map(int, done.stdout.split())
+    kept_out, looked_at, collections = map(int, done.stdout.split())
     assert kept_out > 20 * looked_at
+    assert collections == 0
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate", "keys list"])

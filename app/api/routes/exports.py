@@ -17,12 +17,14 @@ MEDIA = {
     "ris": "application/x-research-info-systems",
 }
 Excel = Annotated[bool, Query(description="csv begins with a byte-order mark, by which Excel knows UTF-8")]
-EXPORTED: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/x-ndjson": {}, "text/csv": {}}, "description": "One line for each item"}
-}
 
 
-@routes.get("/projects/{project}/labels", responses=EXPORTED)
+def _exported(*formats: str) -> dict[int | str, dict[str, Any]]:
+    content: dict[str, Any] = {MEDIA[name].partition(";")[0]: {} for name in formats}
+    return {200: {"content": content, "description": "One line for each item; in ris one reference"}}
+
+
+@routes.get("/projects/{project}/labels", responses=_exported("jsonl", "csv", "ris"))
 async def export_labels(
     at: Reader,
     format: Annotated[  # noqa: A002
@@ -49,7 +51,7 @@ async def export_labels(
     return StreamingResponse(lines, media_type=MEDIA[format])
 
 
-@routes.get("/projects/{project}/predictions", responses=EXPORTED)
+@routes.get("/projects/{project}/predictions", responses=_exported("jsonl", "csv"))
 async def export_predictions(
     at: Reader,
     format: Annotated[  # noqa: A002

@@ -8,8 +8,8 @@ def serve(tmp_path):
     """Starts servers, each in a process of its own, that do not outlive the test."""
     servers = []
 
-    def start(url, environment=None, data_dir="data", kind=Server, **options):
-        server = kind(url, tmp_path / data_dir, environment or {})
+    def start(url, environment=None, data_dir="data", **options):
+        server = Server(url, tmp_path / data_dir, environment or {})
         servers.append(server)
         return server.start(**options)
 

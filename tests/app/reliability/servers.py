@@ -22,22 +22,7 @@ def scaled(short, full):
 PATIENCE = scaled(60.0, 300.0)  # seconds that a training, or a model that is restored, may wait for the processor
 
 
-class Started(Process):
-    """`asknext serve` as anybody starts it."""
-
-    patience = PATIENCE
-
-    @property
-    def is_running(self):
-        return self.process.poll() is None
-
-    def end(self):
-        """Whatever state it is in."""
-        if self.is_running:
-            self.kill()
-
-
-class Forked(Process):
+class Server(Process):
     """`asknext serve` forked from a process that has imported it already: a start takes half a second, not three."""
 
     patience = PATIENCE
@@ -91,6 +76,3 @@ def _serve(url, data_dir, port, environment, log):
     from app.commands.serve import serve
 
     serve(host=None, port=port, database=url, data_dir=data_dir)
-
-
-Server = Started if TORTURE else Forked

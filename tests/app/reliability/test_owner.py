@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from tests.app.live import eventually, in_thread
+from tests.app.live import Process, eventually, in_thread
 from tests.app.reliability.people import Books, Site
-from tests.app.reliability.servers import Started, scaled
+from tests.app.reliability.servers import scaled
 
 
 @pytest.mark.alone
@@ -14,7 +14,7 @@ def test_a_second_process_is_refused_until_the_first_dies(serve, database_url, t
     first, books = serve(database_url), Books()
     with Site(first.address, 50, 2) as site:
         assert books.post(site, 0, "before", site.keys[0], "red").status_code == 201
-        second = Started(database_url, tmp_path / "elsewhere")
+        second = Process(database_url, tmp_path / "elsewhere")
         with pytest.raises(RuntimeError, match=r"already serves.*database.*stop it first"):
             second.start()
         assert second.process.returncode == 1
