@@ -60,7 +60,7 @@ def test_the_advice_to_stop_depends_on_the_target(project):
     easy = project.get("/model")["accuracy"]
     assert easy["stop"]
     assert easy["advice"].startswith("You can stop: ")
-    assert "surely enough on 60 %" in easy["advice"]
+    assert "at least the 60 % that are the target (9" in easy["advice"]
     project.patch("", {"settings": {"target_accuracy": 0.999}})
     hard = project.get("/model")["accuracy"]
     assert not hard["stop"]
@@ -74,7 +74,7 @@ def test_the_advice_to_stop_depends_on_the_target(project):
 
 def test_only_leads_see_how_hard_the_labels_were(project):
     answer(project, 25)
-    assert [one["name"] for one in project.get("/model")["estimates"]][0] == "leave-one-out accuracy"
+    assert project.get("/model")["estimates"][0]["name"] == "leave-one-out accuracy"
     assert project.get("/card")["figures"]["confusion"]
     for role in ("annotator", "reader"):
         person = project.as_other(role)
