@@ -75,8 +75,8 @@ ACCURACY = {
     "sure": 0.81,
     "stop": False,
     "sentence": "On 40 items drawn at random the model was right on 39 (97 %, at least 86 %).",
-    "advice": "Keep labelling: of the items without a label the model is right on about 96 %, with 50 more labels on "
-    "97 %, but it takes more labels to be sure of the target of 95 %.",
+    "advice": "Keep labelling: of the items without a label the model gets about 96 % right, but it takes more labels "
+    "to be sure of the target of 95 %; after 50 more it would be about 97 %.",
 }
 ESTIMATE = {
     "name": "mean pool uncertainty",

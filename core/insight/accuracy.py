@@ -1,6 +1,6 @@
 """How many items without a label are classed right, by items drawn at random; and whether that is enough.
 
-The mathematics is in core/DESIGN.md, section 7.
+The mathematics is in core/DESIGN.md, section 11.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,8 @@ class Draws:
         """Against uneven chances of being drawn; k, their mean is 1.
 
         An item has a chance of 1 / u in each draw from u items without a label that it is one of, and one that came
-        later had none before. It weighs the inverse of the sum of its chances (Veach1995).
+        later had none before. It weighs the inverse of the sum of its chances (Veach1995). Where nothing came later
+        all weights are 1, as are those of Farquhar2021.
         """
         order = np.argsort(self.sizes, kind="stable")
         chances = np.cumsum((1.0 / np.maximum(self.sizes - self.labels, 1))[order][::-1])[::-1]
@@ -137,7 +138,7 @@ def lowest_accuracy(draws: Draws, risk: float = RISK) -> float:
     """At least so large is the largest accuracy that the model had at any draw, wrong with probability `risk`.
 
     Whoever bets against an accuracy of at most a, with stakes that depend on earlier draws alone, does not get richer
-    by a factor 1 / risk, at any time, with more than that probability (WaudbySmith2024). The bound is the least a
+    by a factor 1 / risk, at any time, with more than that probability (Waudby2024). The bound is the least a
     against which nobody got so rich. An item drawn before others came tells of its share alone: of all items a means of
     these at most a / share.
 

@@ -60,7 +60,7 @@ def test_the_advice_to_stop_depends_on_the_target(project):
     easy = project.get("/model")["accuracy"]
     assert easy["stop"]
     assert easy["advice"].startswith("You can stop: ")
-    assert "surely enough on 60 %" in easy["advice"]
+    assert "at least the 60 % that are the target (9" in easy["advice"]
     project.patch("", {"settings": {"target_accuracy": 0.999}})
     hard = project.get("/model")["accuracy"]
     assert not hard["stop"]

@@ -71,16 +71,20 @@ def _advice(found: Accuracy, evidence: Evidence) -> str:
                 "Nobody can tell how good the model is: the setting Random share is 0, so nothing is drawn at random."
             )
         return f"Keep labelling: it is too early to tell how good the model is. The target is {target}."
-    now, later = _percent(found.expected), _percent(found.expected_more)
-    if found.stop:
+    now = f"of the items without a label the model gets about {_percent(found.expected)} right"
+    later = f"about {_percent(found.expected_more)}"
+    if found.stop and found.sure is not None:
+        sure = _percent(min(found.sure, 0.999))
         return (
-            f"You can stop: of the items without a label the model is right on about {now}, surely enough on {target}; "
-            f"{MORE} more labels would make it {later}."
+            f"You can stop: {now}, and at least the {target} that are the target ({sure} sure); "
+            f"after {MORE} more labels it would be {later}."
         )
-    about = f"of the items without a label the model is right on about {now}, with {MORE} more labels on {later}"
     if found.expected >= found.target:
-        return f"Keep labelling: {about}, but it takes more labels to be sure of the target of {target}."
-    return f"Keep labelling: {about}. The target is {target}."
+        return (
+            f"Keep labelling: {now}, but it takes more labels to be sure of the target of {target}; "
+            f"after {MORE} more it would be {later}."
+        )
+    return f"Keep labelling: {now}, and {later} after {MORE} more labels; the target is {target}."
 
 
 def _percent(share: float) -> str:

@@ -19,7 +19,7 @@ def test_digits_are_labelled_by_keys(person):
     assert ann.events() == [("label", key, name) for key, name in said.items()]
     expect(ann.page.locator("#labelled")).to_have_text(str(before + 7))
     expect(ann.page.locator("#sitting")).to_have_text("7")
-    expect(ann.page.locator("#advice li").last).to_contain_text("uncertainty")
+    expect(ann.page.locator("#accuracy .verdict")).to_contain_text("eep labelling")
 
 
 def test_one_round_trip_per_label_and_the_next_picture_at_once(person):
