@@ -5,6 +5,7 @@ from core.linalg.cholesky import Factor, with_room
 from core.linalg.coarse import COARSE_LEVELS, CoarsePreconditioner
 from core.linalg.dense_operator import DenseOperator, RBFPredictor, StoredOperator
 from core.linalg.features import LevelFeatures
+from core.linalg.group_matrices import keeping_matrices
 from core.linalg.histogram_operator import CodedTable, HistogramOperator, LookupTable
 from core.linalg.kernel_error import KernelError, added_error, kernel_error
 from core.linalg.lanczos import largest_eigenpairs
@@ -44,6 +45,7 @@ __all__ = [
     "block_cg",
     "gram",
     "histogram_operator",
+    "keeping_matrices",
     "kernel_error",
     "largest_eigenpairs",
     "with_room",

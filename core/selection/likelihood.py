@@ -149,8 +149,8 @@ def _regression_losses(model: LabelRegression) -> Floats:
 def _softmax_losses(model: LabelRegression, prior: Prior) -> Floats:
     """The same, of class functions over the rows of a label regression."""
     labels, half = model.labels, len(model.labels) // 2
-    whole = SoftmaxRegression(model.operator, labels, prior)
-    first = SoftmaxRegression(whole.operator.only(np.arange(half)), labels[:half], prior)
+    whole = SoftmaxRegression(model.operator, labels, prior, keeps_matrix=True)
+    first = SoftmaxRegression(whole.operator.only(np.arange(half)), labels[:half], prior, keeps_matrix=True)
     means = centred(first.latents(model.operator.training_rows(np.arange(half, len(labels)))))
     left = left_out(whole, laplace_posterior(whole))
     return _losses(find_sharpness(left, labels, mean_gap(means)) * means, labels)

@@ -32,7 +32,6 @@ class SoftmaxRegression(Drafted):
     solution: Fit
     _joint: JointKernel
     _past: Subspace | None = None
-    keeps_matrix = False  # for a kernel whose products cost more than those of K: it is kept from fit to fit
     _matrix: Floats | None = None
 
     def __init__(
@@ -43,12 +42,14 @@ class SoftmaxRegression(Drafted):
         *,
         counts: Floats | None = None,
         tolerance: float = TOLERANCE,
+        keeps_matrix: bool = False,
     ) -> None:
         self.operator = _under(operator, prior)
         self.labels = labels  # n, node numbers
         self.counts = np.ones(len(labels)) if counts is None else counts  # n, weight of each row's likelihood
         self.prior = prior
         self.tolerance = tolerance
+        self.keeps_matrix = keeps_matrix  # for a kernel whose products cost more than those of K, from fit to fit
         self._fit(None)
 
     def __getstate__(self) -> dict[str, Any]:

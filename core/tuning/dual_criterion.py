@@ -5,7 +5,7 @@ import numpy as np
 from core._blas import blas_threads
 from core._types import Floats
 from core.kernels import Kernel
-from core.linalg import Factor, Operator, SumOperator, gram
+from core.linalg import Factor, Operator, gram, keeping_matrices
 from core.tuning.criteria import CriterionName, Evaluation, evidence_value
 
 
@@ -13,7 +13,7 @@ class DualCriterion:
     """Evidence or leave-one-out squared error from B = (K + N)^-1, N = noise * shape."""
 
     def __init__(self, operator: Operator, targets: Floats, shape: Floats, name: CriterionName) -> None:
-        self._operator: Operator = operator.keeping_matrices() if isinstance(operator, SumOperator) else operator
+        self._operator = keeping_matrices(operator)
         self._targets = targets
         self._shape = shape
         self._name = name
@@ -48,5 +48,6 @@ class DualCriterion:
         p = inverse @ shares
         cross = p @ weights.T
         with blas_threads(2 * len(inverse) ** 3):
-            by_matrix = 2.0 * (inverse * q) @ inverse - cross - cross.T
+            half = inverse * np.sqrt(2.0 * q)
+            by_matrix = half @ half.T - cross - cross.T
         return value, amplitude, by_matrix / residuals.size

@@ -16,6 +16,7 @@ NOISE_BOUNDS = (1e-4, 1e4)  # in units of the mean of k(x, x); with less, labels
 LADDER = (1.0, 1e-2, 1e-4)  # of noises that are looked at before a search
 AT = 1e-3  # of a bound, in logarithms: where the search stopped
 STEP = 0.7  # first step of a cold simplex: a factor of two
+GAIN = 2e-9  # of the criterion, for which another round of L-BFGS is worth while
 WARM_STEP = 0.06  # least size of a simplex that starts from the last one: more where the bottom has moved
 
 
@@ -146,9 +147,13 @@ def gradient_search(
     l1: float = 0.0,
     l2: float = 0.0,
     max_rounds: int = 100,
+    gain: float = GAIN,
     on_step: Callable[[], object] = lambda: None,
 ) -> Found:
-    """L-BFGS on the logarithms, with l1 |weights|_1 + l2 |weights|_2^2 added (Kapoor2010, section 6)."""
+    """L-BFGS on the logarithms, with l1 |weights|_1 + l2 |weights|_2^2 added (Kapoor2010, section 6).
+
+    It ends with a round that gains less than that part of the criterion.
+    """
     best = _Best(criterion, start, on_step, l1, l2)
     minimize(
         best.value_and_gradient,
@@ -156,7 +161,7 @@ def gradient_search(
         jac=True,
         method="L-BFGS-B",
         bounds=start.log_bounds,
-        options={"maxiter": max_rounds},
+        options={"maxiter": max_rounds, "ftol": gain},
     )
     return best.found(None)
 

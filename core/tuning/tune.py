@@ -23,6 +23,8 @@ WIDE = 2.0  # standard deviation of its logarithm, and of those of weights
 GAMMA_WIDE = 1.0  # the same of gamma: labels that were asked for lie at borders, where too local a kernel looks good
 MATRICES = 5  # n x n, that a gradient by the n x n system needs
 SAMPLE_ROWS = 2000  # of a system that cannot be factored, for criteria that must be
+ROUGH_ROWS = 400  # that find the neighbourhood of the best weights, where there are twice as many
+CLOSE = 1e-5  # of the criterion, for which another round of a search that begins there is worth while
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +57,13 @@ def criterion_for(model: LabelRegression, name: CriterionName) -> Criterion:
     matrices = MATRICES + (len(operator.channels) if isinstance(operator, SumOperator) else 0)
     fits = 8.0 * matrices * len(operator) ** 2 <= model.max_memory
     if len(operator) > SAMPLE_ROWS and (model.name == "iterative" or not fits):
-        return _sampled(model, name)
+        return _sampled(model, name, SAMPLE_ROWS)
     return DualCriterion(operator, targets, shape, name)
 
 
-def _sampled(model: LabelRegression, name: CriterionName) -> Criterion:
-    """The criterion of rows spread evenly over all."""
-    rows = np.linspace(0, len(model.labels) - 1, SAMPLE_ROWS).astype(np.int64)
+def _sampled(model: LabelRegression, name: CriterionName, size: int) -> Criterion:
+    """The criterion of so many rows spread evenly over all."""
+    rows = np.linspace(0, len(model.labels) - 1, size).astype(np.int64)
     targets = one_vs_all(model.labels[rows], model.n_classes)
     return DualCriterion(model.operator.only(rows), targets, model.noise_shape()[rows], name)
 
@@ -164,15 +166,16 @@ def tune(
     free = free_parameters(now[0], weights=weights)
     weights = weights or isinstance(now[0], SumKernel)
     # A search on a sample finds the neighbourhood of the optimum at a small part of the cost.
-    many = name != "bound" and len(model.labels) > 2 * SAMPLE_ROWS
+    some = ROUGH_ROWS if weights else SAMPLE_ROWS
+    many = name != "bound" and len(model.labels) > 2 * some
     values = len(model.labels) * max(model.n_classes - 1, 1)  # the targets of a row sum to the same number
     criterion = with_prior(in_units(criterion_for(model, name), units), name, values)
-    few = with_prior(in_units(_sampled(model, name), units), name, values) if many else criterion
+    few = with_prior(in_units(_sampled(model, name, some), units), name, values) if many else criterion
     begins, spent = starts(few, units, settings, now, free, on_step), len(LADDER)
     if weights and many:
         rough = [gradient_search(few, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
         best, spent = min(rough, key=_value), spent + sum(one.evaluations for one in rough)
-        ends = [gradient_search(criterion, best.setting, l1=l1, l2=l2, on_step=on_step)]
+        ends = [gradient_search(criterion, best.setting, l1=l1, l2=l2, gain=CLOSE, on_step=on_step)]
     elif weights:
         ends = [gradient_search(criterion, start, l1=l1, l2=l2, on_step=on_step) for start in begins]
     elif many:

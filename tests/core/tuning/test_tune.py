@@ -1,12 +1,16 @@
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from core import Channel, GPHIKClassifier, OnlineLearner, Parameters, Settings
+from core.histograms import Histograms
 from core.kernels import IntersectionKernel, RBFKernel, SumKernel
-from core.linalg import DenseOperator, Units
+from core.linalg import DenseOperator, HistogramOperator, Units
+from core.posterior import LabelRegression
 from core.tuning import (
+    DualCriterion,
     Evaluation,
     Setting,
     bounds_met,
@@ -231,6 +235,24 @@ def test_a_useless_channel_is_driven_to_nothing(criterion):
     ).fit(x, y)
     found = model.parameters_
     assert found["weight[1]"] < 0.05 * found["weight[0]"]
+
+
+def test_weights_of_many_rows_are_found_on_some_of_them_and_refined_on_all(monkeypatch):
+    module, looks, criterion = sys.modules[tune.__module__], Counter(), DualCriterion.__call__
+    monkeypatch.setattr(
+        DualCriterion, "__call__", lambda self, *a, **b: looks.update([len(self._targets)]) or criterion(self, *a, **b)
+    )
+    x, y = word_counts(120, 8, 3, words=6)  # few words: the classes overlap
+    kernel = IntersectionKernel(np.ones(2), np.arange(8) % 2, 1.0)
+    model = LabelRegression(HistogramOperator(Histograms.of(x), kernel), y, 3, noise=0.1, rule="dual")
+    plain = tune(model, weights=True)
+    searched = looks[120]
+    monkeypatch.setattr(module, "ROUGH_ROWS", 50)
+    looks.clear()
+    found = tune(model, weights=True)
+    assert 0 < looks[120] < searched
+    assert looks[50] > looks[120]
+    assert found.value < plain.value * 1.01
 
 
 @pytest.mark.parametrize("search", [simplex_search, gradient_search])
