@@ -70,6 +70,17 @@ class Size:
 NO_ROWS = Size(0, 0, coded=True)
 
 
+def is_stored(rows: Rows) -> bool:
+    """Whether they would be learnt as they are; raw histograms may get other values, or levels for them.
+
+    >>> is_stored(np.zeros((3, 2)))
+    True
+    """
+    if isinstance(rows, ChannelRows):
+        return all(is_stored(own) for own in rows.channels)
+    return not isinstance(rows, HistogramRows) or isinstance(rows, CodedRows)
+
+
 def n_rows(rows: Rows) -> int:
     """The number of rows: `len`, which CSR matrices do not have."""
     return int(vectors(rows).shape[0]) if sp.issparse(rows) else len(rows)

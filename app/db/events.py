@@ -4,15 +4,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, case, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, case, func, insert, select, update
 
 from app.db.items import CHUNK
 from app.db.tables import events, requests
 
+# Statements of every answer are built once: that takes longer than running them.
+_ADD = insert(events).returning(events.c.sequence)
+_FIND_REQUEST = select(requests).where(
+    requests.c.project_id == bindparam("project"), requests.c.idempotency_key == bindparam("key")
+)
+_ADD_REQUEST = insert(requests).returning(requests.c.id)
+_SET_ANSWER = update(requests).where(requests.c.id == bindparam("request")).values(answer=bindparam("given"))
+
 
 def add(connection: Connection, values: dict[str, Any]) -> int:
     """The sequence number of a new event."""
-    return int(connection.execute(insert(events).values(**values).returning(events.c.sequence)).scalar_one())
+    return int(connection.execute(_ADD, values).scalar_one())
 
 
 def stream(connection: Connection, project_id: str, after: int = 0) -> Iterator[Row[Any]]:
@@ -111,18 +119,20 @@ def by_person(connection: Connection, project_id: str) -> Sequence[Any]:
 
 def find_request(connection: Connection, project_id: str, idempotency_key: str) -> Row[Any] | None:
     """The first request with this key."""
-    query = select(requests).where(requests.c.project_id == project_id, requests.c.idempotency_key == idempotency_key)
-    return connection.execute(query).one_or_none()
+    return connection.execute(_FIND_REQUEST, {"project": project_id, "key": idempotency_key}).one_or_none()
 
 
 def add_request(connection: Connection, project_id: str, idempotency_key: str, fingerprint: bytes, now: float) -> int:
     """The id of a new request."""
-    query = insert(requests).values(
-        project_id=project_id, idempotency_key=idempotency_key, fingerprint=fingerprint, created_at=now
-    )
-    return int(connection.execute(query.returning(requests.c.id)).scalar_one())
+    values = {
+        "project_id": project_id,
+        "idempotency_key": idempotency_key,
+        "fingerprint": fingerprint,
+        "created_at": now,
+    }
+    return int(connection.execute(_ADD_REQUEST, values).scalar_one())
 
 
 def set_answer(connection: Connection, request_id: int, answer: dict[str, Any]) -> None:
     """What a repeat of the request is answered with."""
-    connection.execute(update(requests).where(requests.c.id == request_id).values(answer=answer))
+    connection.execute(_SET_ANSWER, {"request": request_id, "given": answer})

@@ -3,12 +3,29 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, cast, exists, func, insert, literal, select, true
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    cast,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables import items
 
 CHUNK = 500  # bound parameters of one statement stay below what SQLite takes
+
+_WITH_NUMBERS = select(items.c.number, items.c.key, items.c.data).where(
+    items.c.project_id == bindparam("project"), items.c.number.in_(bindparam("numbers", expanding=True))
+)  # built once, as in app/db/events.py
 
 
 def add(connection: Connection, rows: list[dict[str, Any]]) -> None:
@@ -29,11 +46,10 @@ def with_keys(connection: Connection, project_id: str, keys: Sequence[str]) -> d
 
 def with_numbers(connection: Connection, project_id: str, numbers: Sequence[int]) -> dict[int, Row[Any]]:
     """Key and data of items, by number."""
-    columns = select(items.c.number, items.c.key, items.c.data).where(items.c.project_id == project_id)
     found: dict[int, Row[Any]] = {}
     for first in range(0, len(numbers), CHUNK):
-        part = list(numbers[first : first + CHUNK])
-        found |= {row.number: row for row in connection.execute(columns.where(items.c.number.in_(part)))}
+        part = {"project": project_id, "numbers": list(numbers[first : first + CHUNK])}
+        found |= {row.number: row for row in connection.execute(_WITH_NUMBERS, part)}
     return found
 
 

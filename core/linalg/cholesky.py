@@ -5,7 +5,7 @@ from typing import Self
 from weakref import ref
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_solve
 
 from core._jit import factor as kernels
 from core._parallel import over_slices
@@ -103,17 +103,18 @@ class Factor(Drafted):
 
     def solve(self, b: Floats) -> Floats:
         """A^-1 b, n x columns."""
-        b = self.half_solve(b)
+        return self.other_half(self.half_solve(b), overwrite=True)
+
+    def other_half(self, halves: Floats, *, overwrite: bool = False) -> Floats:
+        """A^-1 b from L^-1 b, n x columns; in its place, if that is allowed and it is column-major."""
+        b = np.asfortranarray(halves) if overwrite else np.array(halves, order="F")
         lapack.solve_triangular(self._buffer, self.n, b, transposed=True)
         return b
 
-    def last_of_inverse(self, count: int) -> Floats:
-        """The last columns of A^-1: L^-1 of the last unit vectors is in the corner, so one back substitution does."""
-        columns = np.zeros((self.n, count), order="F")
-        first = self.n - count
-        columns[first:] = solve_triangular(self._buffer[first : self.n, first : self.n], np.eye(count), lower=True)
-        lapack.solve_triangular(self._buffer, self.n, columns, transposed=True)
-        return columns
+    def solve_last(self, b: Floats) -> Floats:
+        """The last k rows of A^-1 [0; b], for b of k rows: only the corner of L matters to them."""
+        corner = self.lower[self.n - len(b) :, self.n - len(b) :]
+        return np.asarray(cho_solve((corner, True), b))
 
     def inverse(self) -> Floats:
         """A^-1, n x n."""
@@ -126,9 +127,12 @@ class Factor(Drafted):
         """log |A|."""
         return float(2.0 * np.log(np.diagonal(self._buffer)[: self.n]).sum())
 
-    def append(self, columns: Floats, corner: Floats) -> bool:
-        """Add k rows and columns to A: `columns` n x k, `corner` k x k. False (nothing changed) if not positive."""
-        halves, k = self.half_solve(columns), len(corner)
+    def append(self, columns: Floats, corner: Floats, halves: Floats | None = None) -> bool:
+        """Add k rows and columns to A: `columns` n x k, `corner` k x k. False (nothing changed) if not positive.
+
+        `halves` are L^-1 columns, where they are known.
+        """
+        halves, k = self.half_solve(columns) if halves is None else halves, len(corner)
         try:
             factor = np.linalg.cholesky(corner - halves.T @ halves)
         except np.linalg.LinAlgError:

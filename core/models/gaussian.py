@@ -194,22 +194,23 @@ class GaussianPool(Drafted):
         Without `refresh` the pool is left behind until `catch_up`.
         """
         if not refresh:
-            self._add(items, numbers, noise_factors)
+            self._add(items, self.rows(items), numbers, noise_factors)
             return
         if self.model.balance or len(items) > max(BLOCK, len(self.labelled_items) // 8):
-            self._add(items, numbers, noise_factors)
+            self._add(items, self.rows(items), numbers, noise_factors)
             self.refresh()
             return
         for first in range(0, len(items), BLOCK):
             some = slice(first, first + BLOCK)
+            rows = self.rows(items[some])  # the same for both, who solve the same system
             targets = one_vs_all(numbers[some], self.model.n_classes)
             noise = self.model.noise * noise_factors[some]
-            self.pool.learn(self.model.posterior, self.rows(items[some]), targets, noise)
-            self._add(items[some], numbers[some], noise_factors[some])
+            self.pool.learn(self.model.posterior, rows, targets, noise)
+            self._add(items[some], rows, numbers[some], noise_factors[some])
 
-    def _add(self, items: Indices, numbers: Indices, noise_factors: Floats) -> None:
+    def _add(self, items: Indices, rows: Rows, numbers: Indices, noise_factors: Floats) -> None:
         """Labels for the model alone: the pool does not know them yet."""
-        self.model.add(self.rows(items), numbers, noise_factors=noise_factors)
+        self.model.add(rows, numbers, noise_factors=noise_factors)
         self.labelled_items += items.tolist()
 
     @all_or_nothing

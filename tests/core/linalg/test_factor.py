@@ -87,9 +87,9 @@ def test_a_matrix_beyond_repair_is_an_error_that_says_what_to_do():
         factor_of(-np.eye(3))
 
 
-def test_last_columns_of_the_inverse():
-    a = spd(5)
-    assert np.allclose(factor_of(a).last_of_inverse(2), np.linalg.inv(a)[:, -2:])
+def test_the_corner_of_the_inverse():
+    a, b = spd(5), np.arange(6.0).reshape(2, 3)
+    assert np.allclose(factor_of(a).solve_last(b), np.linalg.inv(a)[-2:, -2:] @ b)
 
 
 def test_half_solve():

@@ -3,7 +3,7 @@ import pytest
 
 from core.histograms import raw_rows
 from core.kernels import LinearKernel, RBFKernel
-from core.linalg import DenseOperator
+from core.linalg import DenseOperator, Factor
 from core.posterior import DualPosterior, dual
 from tests.core.data import size, word_counts
 from tests.core.posterior.contract import PosteriorContract
@@ -33,6 +33,49 @@ class TestDual(PosteriorContract):
         self.check(posterior, x[8:38], y[8:38], 2, x[38:])
         with pytest.raises(AssertionError, match="a new factor"):
             posterior.remove(np.arange(9))
+
+    def test_rows_whose_covariance_is_known_are_added_without_a_solve(self, monkeypatch):
+        x, y = word_counts(34, 6, 2)
+        posterior = self.build(x[:30], y[:30], 2)
+        posterior.operator.learn_levels(raw_rows(x))
+        posterior.follow_levels()
+        rows = posterior.operator.encode(raw_rows(x[30:]))
+        posterior.covariance(rows)
+
+        def refuse(*_):
+            raise AssertionError("a solve")
+
+        more = rows, targets(y[30:], 2), np.full(4, 0.1)
+        with monkeypatch.context() as patch:
+            patch.setattr(Factor, "half_solve", refuse)
+            posterior.add(*more)
+            with pytest.raises(AssertionError, match="a solve"):
+                posterior.draft().add(*more)
+        self.check(posterior, x, y, 2, x)
+
+    @pytest.mark.parametrize("change", ["more", "fewer", "others", "levels"])
+    def test_what_was_known_before_a_change_is_not_used(self, change):
+        x, y = word_counts(36, 6, 2)
+        posterior, kept = self.build(x[:30], y[:30], 2), list(range(30))
+        noise = np.full(2, 0.1)
+        rows = raw_rows(x[30:32])
+        if change != "levels":
+            posterior.operator.learn_levels(raw_rows(x))
+            posterior.follow_levels()
+            rows = posterior.operator.encode(rows)
+        posterior.covariance(rows)
+        if change == "more":
+            posterior.add(raw_rows(x[32:34]), targets(y[32:34], 2), noise)
+            kept += [32, 33]
+        elif change == "fewer":
+            posterior.remove(np.array([3, 17]))
+            kept = np.delete(kept, [3, 17]).tolist()
+        elif change == "others":
+            posterior.retarget(targets(1 - y[:30], 2))
+            y = np.concatenate([1 - y[:30], y[30:]])
+        posterior.add(rows, targets(y[30:32], 2), noise)
+        kept += [30, 31]
+        self.check(posterior, x[kept], y[kept], 2, x[34:])
 
 
 @pytest.mark.parametrize("kernel", [RBFKernel, LinearKernel])
