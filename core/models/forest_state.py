@@ -9,6 +9,7 @@ from core._jit.ahead import Items
 from core._types import Floats, Indices, Table
 from core.forest import Forest, TableRows
 from core.models.state import Columns, PoolState
+from core.variance import PriorVariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,11 @@ class ForestState(PoolState):
         def shares(items: Indices) -> Floats:
             return known.probabilities[np.searchsorted(rows, items)]
 
+        prior = PriorVariance(forest.rows.operator(np.zeros(1, dtype=np.int64), forest.settings.kernel))
+
+        def own(items: Indices) -> Floats:
+            return prior(forest.rows.query(pool[items]))
+
         return cls(
             known.mean,
             known.variance,
@@ -61,6 +67,7 @@ class ForestState(PoolState):
             trees,
             covariances,
             around=trees(reference),
+            own=own,
         )
 
     @property

@@ -108,8 +108,8 @@ class VarianceBounds:
 
     def _norms(self, query: Rows) -> Floats:
         """|k_*|^2 of each row."""
-        cross = self._operator.cross(query)
-        norms: Floats = np.einsum("nb,nb->b", cross, cross)
+        cross = np.ascontiguousarray(self._operator.cross(query).T)  # the same sums, however many rows there are
+        norms: Floats = np.einsum("bn,bn->b", cross, cross)
         return norms
 
     def _explained(self, query: Rows, norms: Floats) -> Floats:

@@ -43,7 +43,8 @@ def taught(learner):
     learner.label(M + 1, "bee", drawn=True)
     learner.tune()
     learner.label_many({i: NAMES[y[i]] for i in range(1, M, M // 30)})
-    return seen + [learner.query(4, name, seed=4) for name in ("random", "density", "entropy")]
+    seen.append(learner.query(2, "unc+", variance="qfapu"))
+    return seen + [learner.query(4, name, seed=4) for name in ("random", "density", "entropy", "novelty")]
 
 
 def same(a, b):

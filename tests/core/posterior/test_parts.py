@@ -43,6 +43,7 @@ def taught(learner):
     learner.tune()
     learner.label_many({i: NAMES[Y[i]] for i in range(1, M, M // 25) if learner.label_of(i) is None})
     pending = np.array([3, M // 2])
+    seen += [learner.query(3, "unc+", pending=pending, variance=name) for name in learner.variances]
     names = list(STRATEGIES)[:: size(1, 4)]
     return seen + [learner.query(3, name, seed=4, pending=pending, wanted=NAMES[0]) for name in names]
 
