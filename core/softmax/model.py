@@ -1,5 +1,6 @@
 """Softmax likelihood: class numbers in, calibrated probabilities of all classes out (Seeger2008, sections 2 and 3)."""
 
+import warnings
 from functools import cached_property
 from typing import Any, Self
 
@@ -206,6 +207,18 @@ class SoftmaxRegression(Drafted):
         start, known = (None if part is None else part[:, None] for part in (weights, latents))
         self.solution = fit(
             self._joint, targets, self.counts[:, None], start, known, past=self._past, tolerance=self.tolerance
+        )
+        if not self.solution.converged:
+            self._warn()
+
+    def _warn(self) -> None:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"the softmax fit stopped after {self.solution.steps} steps at a relative gradient of "
+            f"{self.solution.gradient:.1e}, not {self.tolerance:g}: lower the variances, or raise the tolerance",
+            ConvergenceWarning,
+            stacklevel=3,
         )
 
     def _kept_matrix(self) -> Floats | None:

@@ -1,6 +1,5 @@
 """Newton-Raphson on the penalised likelihood through kernel products alone (Seeger2008, sections 2 and 5.1)."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,8 +94,6 @@ def fit(
             continue
         length = _line_search(u + offset, a, q, row_counts, -s, -ks, dots(g, ks))[:, None]
         a, u = a - length * s, u - length * ks
-    if open_.any():
-        _warn(steps, float(left.max()), tolerance)
     return Fit(a, u, float(left.max()), steps, products, not open_.any())
 
 
@@ -110,17 +107,6 @@ def _first_gradient(targets: Targets, row_counts: Floats) -> Floats:
 def _forcing(left: Floats, tolerance: float) -> Floats:
     """Share of the gradient that a Newton system may leave: superlinear, but no closer than is asked for."""
     return np.asarray(np.maximum(np.minimum(0.1, np.sqrt(left)), 0.5 * tolerance / np.maximum(left, tolerance)))
-
-
-def _warn(steps: int, left: float, tolerance: float) -> None:
-    from sklearn.exceptions import ConvergenceWarning
-
-    warnings.warn(
-        f"the softmax fit stopped after {steps} steps at a relative gradient of {left:.1e}, not {tolerance:g}: "
-        "lower the variances, or raise the tolerance",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
 
 
 def downhill(targets: Targets, counts: Floats, a: Floats, u: Floats, s: Floats, ks: Floats) -> Floats:

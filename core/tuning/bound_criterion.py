@@ -54,6 +54,6 @@ class BoundCriterion:
         fit = float(np.vdot(result.x, self._targets + residual) + np.vdot(residual, residual) / diagonal.min())
         values, _ = largest_eigenpairs(multiply, n, min(max(m, 2), n))
         trace = float(operator.diagonal(operator.rows).sum() + diagonal.sum())
-        # Lanczos comes from below: what the squares lack raises the bound twice as much as the largest lowers it.
+        # Lanczos comes from below: what the squares lack by that raises the bound more than the largest lowers it.
         determinant = log_determinant_bound(float(values[0]), trace, float((values**2).sum()), n)
         return Evaluation(evidence_value(fit, determinant, n, m), fit / (n * m))

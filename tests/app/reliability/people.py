@@ -28,15 +28,18 @@ def client(address, key=ADMIN, timeout=120.0):  # a database may pause for a min
 
 
 class Site:
-    """A project on a server: its administrator, and annotators with keys of their own."""
+    """A project on a server: its administrator, and annotators with keys of their own.
 
-    def __init__(self, address, n_items, n_people, **settings):
+    With one digit of features there are few levels, and a label costs little, however many there are.
+    """
+
+    def __init__(self, address, n_items, n_people, *, digits=4, **settings):
         self.address = address
         self.admin = client(address)
         body = {"name": "site", "classes": CLASSES, "settings": settings}
         self.project = done(self.admin.post("/v1/projects", json=body))["id"]
         self.path = f"/v1/projects/{self.project}"
-        self.features = np.random.default_rng(7).dirichlet(np.ones(COLUMNS), n_items).round(4)
+        self.features = np.random.default_rng(7).dirichlet(np.ones(COLUMNS), n_items).round(digits)
         self.keys = [f"item-{i}" for i in range(n_items)]
         items = [{"key": key, "features": row.tolist()} for key, row in zip(self.keys, self.features, strict=True)]
         for first in range(0, n_items, 1000):

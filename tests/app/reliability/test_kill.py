@@ -8,6 +8,7 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
+import pytest
 from sqlalchemy import make_url
 
 from tests.app.live import eventually
@@ -88,10 +89,14 @@ def kill_in_the_midst(server, crowd, books, rng):
     server.kill()
 
 
-def test_nothing_is_lost_by_a_kill(serve, database_url, tmp_path):
+@pytest.mark.parametrize(
+    ("database_url", "likelihood"), [("sqlite", "auto"), ("postgresql", "gaussian")], indirect=["database_url"]
+)
+def test_nothing_is_lost_by_a_kill(serve, database_url, likelihood, tmp_path):
+    """With some hundred labels "auto" is softmax."""
     server = serve(database_url, {"ASKNEXT_SNAPSHOT_SECONDS": "0.1"})
     rng, books, snapshots = random.Random(20), Books(), cycle(("old", "none", "new"))
-    with Site(server.address, N_ITEMS, PEOPLE, lease_seconds=FOR_EVER) as site:
+    with Site(server.address, N_ITEMS, PEOPLE, lease_seconds=FOR_EVER, likelihood=likelihood) as site:
         turn = 0
         while turn < ROUNDS or len(books.posted) < POSTS:
             turn += 1

@@ -31,7 +31,7 @@ def test_no_item_is_given_to_too_many(database_url, tmp_path, overlap):
     settings = {"overlap": overlap, "strategy": "random", "retrain": "off"}
     with (
         in_thread(database_url, tmp_path / "data") as (address, _),
-        Site(address, N_ITEMS, PEOPLE, **settings) as site,
+        Site(address, N_ITEMS, PEOPLE, digits=1, **settings) as site,
     ):
 
         def label_all(number):

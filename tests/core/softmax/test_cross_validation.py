@@ -135,6 +135,15 @@ class Bowl:
         return 1e3 * away**2, PriorGradient(slope, nothing, 0.0, 0.0)
 
 
+def test_a_rough_fit_that_stops_early_is_no_warning(monkeypatch):
+    """Nobody could do anything about it: the search goes on elsewhere, and what it ends with is fitted anew."""
+    monkeypatch.setattr(module, "MAX_STEPS", 2)
+    op, _, y = operator("hik")
+    parameters = prior(TREES["flat"], op.kernel)
+    value, _ = CrossValidation(op, y, parameters, folds=3)(parameters, gradient=False)
+    assert 0.0 < value < np.log(3)
+
+
 def test_the_search_ends_at_the_bottom():
     op, _, _ = operator("stored")
     start = prior(TREES["flat"], op.kernel, variance=300.0)

@@ -184,11 +184,12 @@ def test_an_offset_is_what_others_contribute():
 
 def test_too_few_steps_are_told():
     op, _, y = operator("stored")
-    joint = JointKernel(op, Prior.shared(TREES["flat"], op.kernel, 100.0))
-    with pytest.warns(ConvergenceWarning, match="relative gradient"):
-        found = fit(joint, Targets.of(y, TREES["flat"]), max_steps=1)
+    parameters = Prior.shared(TREES["flat"], op.kernel, 100.0)
+    found = fit(JointKernel(op, parameters), Targets.of(y, TREES["flat"]), max_steps=1)
     assert not found.converged
     assert found.steps == 1
+    with pytest.warns(ConvergenceWarning, match=r"after 100 steps at a relative gradient of .*, not 1e-200"):
+        SoftmaxRegression(op, y, parameters, tolerance=1e-200)
 
 
 @pytest.mark.parametrize("kind", ["hik", "stored"])
