@@ -26,7 +26,8 @@ def test_the_sharpness_that_labels_were_drawn_with_is_found(sharpness):
 def test_few_labels_hardly_move_it():
     means, labels = drawn(4, 3.0)
     gap = mean_gap(means)
-    assert np.log(find_sharpness(means, means.argmax(axis=1), gap) * gap / calibration.TYPICAL) == pytest.approx(0.0, abs=1.0)
+    found = find_sharpness(means, means.argmax(axis=1), gap)
+    assert np.log(found * gap / calibration.TYPICAL) == pytest.approx(0.0, abs=1.0)
     assert find_sharpness(means[:0], labels[:0], 0.5) == pytest.approx(calibration.TYPICAL / 0.5, rel=1e-3)
 
 
