@@ -37,7 +37,7 @@ from core.settings import Settings
 from core.softmax.classes import SoftmaxClasses, depth_prior
 from core.softmax.laplace import centred, left_out
 from core.softmax.prior import Prior
-from core.tuning import find_sharpness, mean_gap
+from core.tuning import DRAWN, find_sharpness, mean_gap
 from core.variance import PriorVariance, VarianceName
 
 TOLERANCE = 1e-10  # of a fit: the same model to many digits, whatever way labels came in
@@ -239,7 +239,7 @@ class SoftmaxPool(Drafted):
         self,
         settings: Settings,
         on_step: Callable[[], object],
-        drawn: Collection[int] = (),  # noqa: ARG002
+        drawn: Collection[int] = (),
     ) -> tuple[AtBound, ...] | None:
         """Find hyperparameters by cross-validated likelihood, and use them; what ended at a bound.
 
@@ -251,7 +251,7 @@ class SoftmaxPool(Drafted):
         if len(np.unique(certain)) < 2:
             return None
         if settings.likelihood == "auto":
-            return self._tune_variances(settings, on_step)
+            return self._tune_variances(settings, on_step, drawn)
         given = untuned(settings, self.model.operator)
         found = self.model.search(weights=settings.tune_weights, most=MAX_VARIANCE, settings=given, on_step=on_step)
         prior = found.prior
@@ -261,7 +261,9 @@ class SoftmaxPool(Drafted):
         self.reset(kernel, [1.0 / variance for variance in variances])
         return found.at_bounds
 
-    def _tune_variances(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+    def _tune_variances(
+        self, settings: Settings, on_step: Callable[[], object], drawn: Collection[int]
+    ) -> tuple[AtBound, ...]:
         at_bounds: tuple[AtBound, ...] = ()
         if settings.tune == "none":
             self.catch_up()
@@ -269,7 +271,9 @@ class SoftmaxPool(Drafted):
             at_bounds = self._search_variances(settings, on_step)
         free = np.flatnonzero(self.labels < 0)
         gap = mean_gap(self.mean[free[:GAP_ITEMS]]) if len(free) else 1.0
-        self.sharpness = find_sharpness(left_out(self.model, self.model.posterior.laplace), self.numbers, gap)
+        by_others = left_out(self.model, self.model.posterior.laplace)
+        weights = np.where(np.isin(self.labelled_items, list(drawn)), DRAWN, 1.0)
+        self.sharpness = find_sharpness(by_others, self.numbers, gap, weights)
         return at_bounds
 
     def _search_variances(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:

@@ -1,7 +1,7 @@
 """Evidence and leave-one-out error, their gradients, and the search for hyperparameters."""
 
 from core.tuning.bound_criterion import BoundCriterion
-from core.tuning.calibration import asked_sharpness, find_sharpness, mean_gap
+from core.tuning.calibration import DRAWN, asked_sharpness, find_sharpness, mean_gap
 from core.tuning.criteria import Criterion, CriterionName, Evaluation
 from core.tuning.dual_criterion import DualCriterion
 from core.tuning.earlier import earlier_predictions, raise_noise
@@ -11,6 +11,7 @@ from core.tuning.search import Found, Setting, gradient_search, simplex_search
 from core.tuning.tune import Given, Tuned, bounds_met, criterion_for, free_parameters, in_units, starts, tune
 
 __all__ = [
+    "DRAWN",
     "BoundCriterion",
     "Criterion",
     "CriterionName",

@@ -13,7 +13,7 @@ from core.tuning.leave_one_out import leave_one_out
 TYPICAL = 4.0  # of the sharpness times the gap between the best two means, on average
 SPREAD = 0.5  # of its logarithm around that, where labels say nothing
 RANGE = 6.0  # of its logarithm, to either side
-DRAWN = 4.0  # labels that one which was drawn at random stands for, where it is predicted by those before it
+DRAWN = 4.0  # labels that one of an item drawn at random counts as: asked-for ones say less of the pool
 NO_GAP = 1e-9  # between means of targets of 1 and -1, below which it is rounding
 
 
