@@ -10,10 +10,8 @@ from tests.benchmarks.rows import Row, seconds, spent, timed, times
 ITEMS, NUMBERS, LABELS, REPEATS = 100_000, 384, 1_000, 40
 
 
-def kinds_of_pools():
-    """Labels and questions at 1,000 labels of 10 classes: the least processor time, of all threads together."""
-    _jit.compile_all()
-    share_cores()
+def kinds():
+    """Settings and 100,000 items of each kind of pool, and the classes of the items."""
     x, y = word_histograms(ITEMS)
     counts = (x * 300).rint()
     rng = np.random.default_rng(1)
@@ -21,9 +19,11 @@ def kinds_of_pools():
     numbers = (0.3 * centres[y] + rng.normal(size=(ITEMS, NUMBERS))).astype(np.float32) / np.float32(np.sqrt(NUMBERS))
     both = sp.hstack([counts, sp.csr_matrix(numbers.astype(np.float64))], format="csr")
     words = Channel(columns=(0, x.shape[1]), normalise=True)
+    halves = [Channel(columns=half, normalise=True) for half in ((0, x.shape[1] // 2), (x.shape[1] // 2, x.shape[1]))]
     pools = {
         "words": ({}, x),
         "words, normalised": ({"normalise": True}, counts),
+        "two channels of words, normalised": ({"kernel": tuple(halves)}, counts),
         "normalised words + linear kernel of 384 numbers": (
             {"kernel": (words, Channel("linear", columns=(x.shape[1], both.shape[1])))},
             both,
@@ -33,6 +33,14 @@ def kinds_of_pools():
             both,
         ),
     }
+    return pools, y
+
+
+def kinds_of_pools():
+    """Labels and questions at 1,000 labels of 10 classes: the least processor time, of all threads together."""
+    _jit.compile_all()
+    share_cores()
+    pools, y = kinds()
     plain = None
     for what, (settings, table) in pools.items():
         label, question = _least(OnlineLearner(Settings(noise=0.01, **settings), [str(c) for c in range(10)]), table, y)
