@@ -7,7 +7,7 @@ import numpy as np
 
 from core import OnlineLearner, Settings, _jit, share_cores
 from tests.benchmarks.rows import seconds
-from tests.benchmarks.updates import ITEMS, LABELS, kinds
+from tests.benchmarks.updates import ITEMS, LABELS, kinds, table_of
 
 ROUNDS = 30
 
@@ -16,13 +16,13 @@ def speed(folder: Path, seeds: int, only: str | None = None) -> None:
     """Medians in one process, taken in turns, of words with some 128 non-zeros a row and ten classes."""
     _jit.compile_all()
     share_cores()
-    pools, y = kinds()
+    every, x, y = kinds()
     learners = {}
-    for title, (settings, table) in pools.items():
+    for title, settings in every.items():
         if only not in (None, title):
             continue
         learner = OnlineLearner(Settings(noise=0.1, **settings), [str(c) for c in range(10)])
-        learner.add_items(table)
+        learner.add_items(table_of(settings, x, y))
         learner.label_many({i: str(y[i]) for i in range(LABELS)})
         learners[title] = learner
     took: dict[str, list[list[float]]] = {title: [] for title in learners}
