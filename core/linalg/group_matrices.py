@@ -1,10 +1,11 @@
 """Intersection kernels of fixed rows under many weights: the matrix of each group of columns is computed once."""
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from core._types import Floats
+from core._types import Floats, Indices
 from core.histograms import CodedRows, Histograms
 from core.kernels import IntersectionKernel
 from core.linalg.histogram_operator import HistogramOperator
@@ -57,9 +58,28 @@ class GroupMatrices(HistogramOperator):
         twin._matrices = self._matrices
         return twin
 
+    def only(self, rows: Indices) -> Self:
+        """An operator of these rows alone, with their part of the matrices."""
+        twin = super().only(rows)
+        twin._matrices = self._matrices[np.ix_(np.arange(len(self._matrices)), rows, rows)]
+        return twin
+
     def kernel_matrix(self) -> Floats:
         """K, n x n."""
+        return self._matrix
+
+    @cached_property
+    def _matrix(self) -> Floats:
         return np.asarray(np.tensordot(self.kernel.weights, self._matrices, 1) + self.kernel.bias)
+
+    def product(self, v: Floats) -> Floats:
+        """K V."""
+        return np.asarray(self._matrix @ v)
+
+    def pull_back(self, e: Floats, f: Floats) -> Floats:
+        """Gradient of the sum of the columns' e^T K f by eta, bias and weights."""
+        by_weights = [np.vdot(e, matrix @ f) for matrix in self._matrices]
+        return np.array([0.0, np.vdot(e.sum(axis=0), f.sum(axis=0)), *by_weights])
 
     def pull_back_matrix(self, gradient: Floats) -> Floats:
         """Gradient by eta, bias and weights, from that by K."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from core._types import Floats, Indices
-from core.linalg import Operator, Units
+from core.linalg import Operator, Units, keeping_matrices
 from core.softmax.curvature import Curvature
 from core.softmax.joint import JointKernel, MatrixKernel
 from core.softmax.newton import Fit, fit
@@ -42,7 +42,8 @@ class CrossValidation:
         matrix: Floats | None = None,
     ) -> None:
         certain = np.flatnonzero(labels < prior.tree.n_classes)
-        self._operator = operator if len(certain) == len(labels) else operator.only(certain)
+        some = operator if len(certain) == len(labels) else operator.only(certain)
+        self._operator = keeping_matrices(some) if matrix is None else some
         self._matrix = None if matrix is None else matrix[np.ix_(certain, certain)]
         self._targets = Targets.of(labels[certain], prior.tree)
         fold = _folds(labels[certain], min(folds, len(certain)), np.random.default_rng(seed))

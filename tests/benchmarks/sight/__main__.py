@@ -8,6 +8,7 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.benchmarks import sight
+from tests.benchmarks.sight.channels import channels
 from tests.benchmarks.sight.histograms import histograms
 from tests.benchmarks.sight.pictures import pictures
 from tests.benchmarks.sight.scale import scale
@@ -20,6 +21,7 @@ PARTS = {
     "texts": texts,
     "tables": tables,
     "pictures": pictures,
+    "channels": channels,
     "histograms": histograms,
     "scale": scale,
     "speed": speed,

@@ -1,44 +1,51 @@
-"""A label and the next question at 100,000 items: the sum that texts have by default beside plain intersection."""
+"""A label and the next question at 100,000 items: the sums that texts have by default beside plain intersection."""
 
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
-from core import Channel, OnlineLearner, Settings
-from tests.benchmarks.data import word_histograms
+from core import OnlineLearner, Settings, _jit, share_cores
 from tests.benchmarks.rows import seconds
+from tests.benchmarks.updates import ITEMS, LABELS, kinds, table_of
 
-ITEMS, KNOWN, ROUNDS = 100_000, 1_000, 30
-HALVES = ((0, 500), (500, 1000))  # columns of words, and of characters
-MODELS = {
-    "plain intersection": Settings(noise=0.1),
-    "normalised": Settings(noise=0.1, normalise=True),
-    "sum of two normalised channels": Settings(
-        noise=0.1, kernel=tuple(Channel(columns=half, normalise=True) for half in HALVES)
-    ),
-}
+ROUNDS = 30
 
 
 def speed(folder: Path, seeds: int, only: str | None = None) -> None:
     """Medians in one process, taken in turns, of words with some 128 non-zeros a row and ten classes."""
-    x, y = word_histograms(ITEMS)
+    _jit.compile_all()
+    share_cores()
+    every, x, y = kinds()
     learners = {}
-    for title, settings in MODELS.items():
-        learner = OnlineLearner(settings, [str(c) for c in range(10)])
-        learner.add_items(x)
-        learner.label_many({i: str(y[i]) for i in range(KNOWN)})
+    for title, settings in every.items():
+        if only not in (None, title):
+            continue
+        learner = OnlineLearner(Settings(noise=0.1, **settings), [str(c) for c in range(10)])
+        learner.add_items(table_of(settings, x, y))
+        learner.label_many({i: str(y[i]) for i in range(LABELS)})
         learners[title] = learner
-    spent: dict[str, list[tuple[float, float]]] = {title: [] for title in learners}
+    took: dict[str, list[list[float]]] = {title: [] for title in learners}
     for _ in range(ROUNDS):
         for title, learner in learners.items():
-            begun = perf_counter()
+            clocks = [_clocks()]
             item = learner.query(1)[0].row
-            asked = perf_counter()
+            clocks.append(_clocks())
             learner.label(item, str(y[item]))
-            spent[title].append((perf_counter() - asked, asked - begun))
-    print(f"\n{ITEMS:,} items, {KNOWN:,} labels: label + question, medians of {ROUNDS}; label and question together")
-    medians = {title: np.median(np.array(times), axis=0) for title, times in spent.items()}
-    base = medians["plain intersection"].sum()
-    for title, (label, question) in medians.items():
-        print(f"  {title:32s} {seconds(label)} + {seconds(question)}   {(label + question) / base:.2f} of plain")
+            clocks.append(_clocks())
+            took[title].append(np.diff(clocks, axis=0).ravel().tolist())
+    print(f"\n{ITEMS:,} items, {LABELS:,} labels, medians of {ROUNDS}: label + question, processor time and wall time")
+    medians = {title: np.median(rounds, axis=0) for title, rounds in took.items()}
+    base = next(iter(medians.values()))
+    for title, (asked, waited, learnt, waited_longer) in medians.items():
+        ratio = (asked + learnt) / (base[0] + base[2])
+        print(
+            f"  {title:48s} {seconds(learnt)} + {seconds(asked)} ({ratio:.2f} of the first)   "
+            f"{seconds(waited_longer)} + {seconds(waited)}",
+            flush=True,
+        )
+
+
+def _clocks() -> tuple[float, float]:
+    """Processor time of all threads, and the time that a person waits."""
+    return process_time(), perf_counter()

@@ -36,6 +36,11 @@ def test_they_are_the_matrix_and_the_gradient_under_any_weights(weights):
     gradient = np.random.default_rng(0).normal(size=(N, N))
     gradient += gradient.T
     assert np.allclose(kept.pull_back_matrix(gradient), plain(kernel).pull_back_matrix(gradient), rtol=1e-9)
+    e, f = np.random.default_rng(1).normal(size=(2, N, 3))
+    assert np.allclose(kept.pull_back(e, f), plain(kernel).pull_back(e, f), rtol=1e-9)
+    rows = np.array([3, 0, 7])
+    for own, other in ((kept, plain(kernel)), (kept.only(rows), plain(kernel).only(rows))):
+        assert np.allclose(own.product(e[: len(own)]), other.product(e[: len(own)]), rtol=1e-12)
 
 
 def test_a_search_computes_them_once(monkeypatch):
