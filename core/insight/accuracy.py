@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+from scipy.special import bdtr, expit, log_expit, logit
 
 from core._types import Floats, Indices
 from core.insight.track_record import Draw
@@ -16,20 +16,21 @@ TARGET = 0.95
 RISK = 0.05  # that the accuracy was ever below its lower bound
 SURE = 0.95  # of the target, to stop
 ENOUGH = 10  # draws below which nothing is said
+SELDOM = 0.2  # probability below which draws speak against a target
 FEW = 5  # below which it is not asked whether more are worth their while
 RECENT = 50  # draws that are counted
 MORE = 50  # labels to look ahead
 
 FIRST, MIDDLE = 10.0, 60.0  # a learning curve rises with log((labels + FIRST) / MIDDLE)
 STEP = 0.1  # of that number, within which draws count as made at the same time
-TRUST, MOST_TRUST, TRUST_FROM = 0.8, 0.4, 100  # deviation of log odds from what the model says of itself, with labels
+TRUST, MOST_TRUST, TRUST_FROM = 0.7, 0.35, 100  # deviation of log odds from what the model says of itself, with labels
 SINGLE = 200  # draws, each with a forecast of its own; later ones share theirs with up to a hundredth more
 MAX_BET = 0.95
 LEVELS = expit(np.linspace(-2.0, 5.5, 26))  # accuracies that bets are placed against
 HALVINGS = 30
 
 _LEVEL, _RISE = (g.ravel() for g in np.meshgrid(np.linspace(-3.0, 8.0, 111), np.linspace(0.0, 4.0, 9)))
-_RISES = -0.5 * ((_RISE - 1.8) / 1.0) ** 2  # logarithms of the prior
+_RISES = -0.5 * (_RISE - 1.0) ** 2  # logarithms of the prior
 _AT_MIDDLE = -0.5 * ((_LEVEL - 1.5) / 1.5) ** 2
 
 
@@ -109,13 +110,12 @@ def judge(draws: Draws, n_labels: int, stated: float | None, target: float = TAR
     >>> steady = Draws.of({i: Draw(int(i % 25 > 0), 5 * i, 9000) for i in range(200)}, np.arange(1000), 9000)
     >>> found = judge(steady, 1000, 0.9, 0.9)
     >>> found.drawn, found.right, found.stop, round(found.low, 2), round(found.expected, 2)
-    (50, 48, True, 0.9, 0.94)
+    (50, 48, True, 0.9, 0.93)
     """
     recent = draws.last(RECENT)
-    if len(recent) < ENOUGH:
+    if len(draws) < ENOUGH:
         return Accuracy(target, len(recent), int(recent.right.sum()))
     curves = Curves.after(draws, n_labels, stated)
-    sure = curves.chance(target)
     return Accuracy(
         target,
         len(recent),
@@ -124,8 +124,8 @@ def judge(draws: Draws, n_labels: int, stated: float | None, target: float = TAR
         lowest_accuracy(draws),
         curves.accuracy(0),
         curves.accuracy(MORE),
-        sure,
-        sure >= SURE,
+        curves.chance(target),
+        curves.advises_stop(draws, target),
     )
 
 
@@ -227,3 +227,14 @@ class Curves:
         """That the accuracy of today is the target, or more."""
         now = _LEVEL + _RISE * (_time(self.n_labels) - self.origin)
         return float(self.weights[now >= logit(target)].sum())
+
+    def advises_stop(self, draws: Draws, target: float) -> bool:
+        """Whether that is likely enough, and the draws since half of today's labels do not speak against it.
+
+        They do if no more than so many would be right by chance, seldom, were the target met: so a model that is far
+        too sure of itself does not say stop.
+        """
+        if len(draws) < ENOUGH or self.chance(target) < SURE:
+            return False
+        late = draws.right[2 * draws.labels >= self.n_labels]
+        return bool(bdtr(late.sum(), len(late), target) >= SELDOM)

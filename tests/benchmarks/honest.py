@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from core import OnlineLearner
-from core.insight.accuracy import ENOUGH, MORE, SURE, TARGET, Curves, Draws, is_near, lowest_accuracy
+from core.insight.accuracy import ENOUGH, MORE, TARGET, Curves, Draws, is_near, lowest_accuracy
 from core.insight.track_record import Draw
 from core.queries.draws import NEAR_SHARE, random_share
 from tests.benchmarks.campaign import Data, Split, features, tables, texts, vectors
@@ -79,27 +79,38 @@ class Player:
         return Draws.of(self.learner.publish().record.draws, np.flatnonzero(self.learner.labels >= 0), len(self.truth))
 
     def look(self) -> list[float]:
-        """Labels, draws, truth, what the model says, bound, expected now and later, and P(target met) for each."""
-        view, draws = self.learner.publish(), self.evidence()
+        """Labels, the accuracy on the items without one, and what the model says of it."""
+        view = self.learner.publish()
         free = np.flatnonzero(view.labels < 0)
         truth = float((view.predicted_of(free) == self.truth[free]).mean())
-        stated = 1.0 - float(view.uncertainty[free].mean())
-        curves, low = Curves.after(draws, self.known, stated), lowest_accuracy(draws)
-        expected = curves.accuracy(0), curves.accuracy(MORE)
-        return [self.known, len(draws), truth, stated, low, *expected, *map(curves.chance, TARGETS)]
+        return [self.known, truth, 1.0 - float(view.uncertainty[free].mean())]
 
 
-def play(split: Split, share: str, labels: int) -> dict[str, Any]:
-    """Looks on the way, and accuracy on the test rows; without draws there is nothing to look at."""
+def play(split: Split, share: str) -> dict[str, Any]:
+    """Looks on the way, draws, and accuracy on the test rows; without draws there is nothing to look at."""
     player, looks, tested = Player(split, share), [], {}
-    while player.known < min(labels, int(0.7 * len(split.y))):
+    while player.known < min(LABELS, int(0.7 * len(split.y))):
         player.answer()
         n = player.known
-        if share != "none" and n >= 10 and player.learner.n_seen > 1 and ((n <= 40 and n % 2 == 0) or n % 10 == 0):
+        if share != "none" and n >= 10 and player.learner.n_seen > 1 and (n % 10 == 0 or (n <= 40 and n % 2 == 0)):
             looks.append([round(float(value), 4) for value in player.look()])
         if n in TESTED:
             tested[n] = float(np.mean(player.learner.predict(split.x_test) == player.test))
-    return {"looks": looks, "tested": tested}
+    draws = [[item, *draw] for item, draw in player.learner.publish().record.draws.items()]
+    return {"looks": looks, "draws": draws, "tested": tested, "pool": len(split.y)}
+
+
+def judged(run: dict[str, Any]) -> np.ndarray:
+    """A row for each look: labels, draws, truth, the model's statement, bound, expected now and later, stop or not."""
+    rows = []
+    for n, truth, stated in run["looks"]:
+        before = {item: Draw(*draw) for item, *draw in run["draws"] if draw[1] < n}
+        draws = Draws.of(before, np.arange(n), run["pool"])  # which items have labels does not matter: none come later
+        curves = Curves.after(draws, n, stated)
+        stops = [float(curves.advises_stop(draws, target)) for target in TARGETS]
+        expected = curves.accuracy(0), curves.accuracy(MORE)
+        rows.append([n, len(draws), truth, stated, lowest_accuracy(draws), *expected, *stops])
+    return np.array(rows)
 
 
 def show(runs: dict[tuple[str, int, str], dict[str, Any]]) -> None:
@@ -107,7 +118,7 @@ def show(runs: dict[tuple[str, int, str], dict[str, Any]]) -> None:
     for title, chosen in (("fifth", "fifth"), ("near", "near")):
         for which in ("all", "unseen"):
             own = [
-                (key, np.array(run["looks"]))
+                (key, judged(run))
                 for key, run in runs.items()
                 if key[2] == chosen and len(run["looks"]) and (which == "all" or key[0] in UNSEEN)
             ]
@@ -135,7 +146,7 @@ def _stops(own: list[np.ndarray]) -> None:
         ratios: list[tuple[float, float]] = []
         for looks in own:
             met = np.flatnonzero(looks[:, 2] >= target)
-            said = np.flatnonzero((looks[:, 7 + j] >= SURE) & (looks[:, 1] >= ENOUGH))
+            said = np.flatnonzero(looks[:, 7 + j])
             stops += len(said) > 0
             false += len(said) > 0 and looks[said[0], 2] < target
             if len(met) and 2 * looks[met[0], 0] <= looks[-1, 0] and looks[met[0], 0] > looks[0, 0]:
@@ -174,7 +185,7 @@ def _costs(runs: dict[tuple[str, int, str], dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Seed by seed, so that what is done is balanced at any time."""
+    """Every share, seed by seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
@@ -187,12 +198,12 @@ def main() -> None:
     runs = {tuple(key): run for key, run in map(json.loads, lines)}
     folder = arguments.folder
     every = [] if arguments.show else [*tables(folder), *texts(folder), *features(folder), *unseen(folder)]
-    for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds):
-        for data in every:
-            for share in arguments.shares:
+    for share in arguments.shares:
+        for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds):
+            for data in every:
                 wanted = share in ("fifth", "near") or data.name in COSTS
                 if wanted and (data.name, seed, share) not in runs:
-                    run = json.loads(json.dumps(play(data.split(seed), share, LABELS)))
+                    run = json.loads(json.dumps(play(data.split(seed), share)))
                     runs[data.name, seed, share] = run
                     with arguments.keep.open("a") as file:
                         file.write(json.dumps([[data.name, seed, share], run]) + "\n")

@@ -113,6 +113,9 @@ def test_advice_follows_the_evidence():
     assert not judge(bad, 400, 0.97, 0.9).stop  # whatever the model says of itself
     sure = [judge(draws_of([1] * n), 200, stated, 0.9).sure for n, stated in ((20, 0.8), (20, 0.95), (50, 0.95))]
     assert sure == sorted(sure)
+    sparse = draws_of(np.arange(30) % 3 > 0, np.arange(30) * 13)
+    assert judge(sparse, 400, 0.98, 0.9).sure > SURE  # by itself
+    assert not judge(sparse, 400, 0.98, 0.9).stop
     now = judge(bad, 400, 0.8, 0.9)
     assert now.low < now.expected < now.expected_more < 1.0
     assert now.value == 0.76  # of the last 50
