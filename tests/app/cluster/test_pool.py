@@ -8,6 +8,7 @@ import pytest
 
 from core import Channel, Labelling, OnlineLearner, Settings
 from core.histograms import Chunked
+from core.queries import STRATEGIES
 from tests.core.data import word_counts
 
 M = 5000
@@ -43,7 +44,8 @@ def taught(learner):
     learner.label(M + 1, "bee", drawn=True)
     learner.tune()
     learner.label_many({i: NAMES[y[i]] for i in range(1, M, M // 30)})
-    return seen + [learner.query(4, name, seed=4) for name in ("random", "density", "entropy")]
+    pending = np.array([17, 2500])
+    return seen + [learner.query(4, name, seed=4, pending=pending, wanted="bee") for name in STRATEGIES]
 
 
 def same(a, b):
