@@ -54,6 +54,11 @@ class AnswerTask(LeasingTask):
         for item, answer in zip(numbers, self.answers, strict=True):
             self._write(connection, item, answer)
 
+    @property
+    def goes_ahead(self) -> bool:
+        """Unless there are new classes."""
+        return not self._new_classes
+
     def learn(self) -> None:
         """Add new classes to the learner; the labels follow for all tasks at once."""
         if self._new_classes:

@@ -46,6 +46,11 @@ class Once(Task):
         self._task.request = self._request
         self._task.record(connection)
 
+    @property
+    def goes_ahead(self) -> bool:
+        """As far as the task does."""
+        return self._task.goes_ahead
+
     def learn(self) -> None:
         """Nothing new from a repeat."""
         if not self._is_repeat:

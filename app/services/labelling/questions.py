@@ -54,6 +54,11 @@ class LeasingTask(Task):
     questions: "list[Question]" = field(default_factory=list, init=False)
 
     @property
+    def goes_ahead(self) -> bool:
+        """Only labels are learnt."""
+        return True
+
+    @property
     def saves_answer(self) -> bool:
         """An empty hand needs no lease."""
         return bool(self.questions)

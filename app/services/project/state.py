@@ -222,6 +222,15 @@ class Project:
             self.reload()
             self.learn_all()
 
+    def checkpoint(self) -> Callable[[], None]:
+        """How to make the model again what it is now, if labels that it has learnt could not be written."""
+        before = None if self.learner is None else self.learner.draft()
+
+        def take_back() -> None:
+            self.learner = before
+
+        return take_back
+
     def after_turn(self, committed: bool) -> None:
         """Publish the new state, or remember that memory is not to be trusted."""
         self.stale = self.stale or not committed

@@ -5,7 +5,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection
@@ -28,7 +29,8 @@ class Task:
 
     1. `prepare` computes what the next steps need: nothing is computed while the database is locked for writing.
     2. `record` writes what must not be lost, and changes the project's memory with it. One commit for all tasks; if it
-       fails, memory is read again from the database.
+       fails, memory is read again from the database. Where all tasks of a turn can go ahead, the next two steps are
+       taken while the disk writes, and taken back if it could not; nobody sees them before it has.
     3. `learn` changes the model, which then learns the labels of all tasks at once.
     4. `respond` makes the `answer` for the caller, from the model that has learnt everything.
     5. `save_answer` writes what belongs to the answer and may be lost, such as leases, in a second commit.
@@ -40,6 +42,11 @@ class Task:
     def records(self) -> bool:
         """Whether there is anything to record."""
         return type(self).record is not Task.record
+
+    @property
+    def goes_ahead(self) -> bool:
+        """Whether the model learns nothing but labels, which can be taken back; known once it is recorded."""
+        return False
 
     @property
     def saves_answer(self) -> bool:
@@ -102,6 +109,9 @@ class Owner(Protocol):
     def reload_from(self, connection: Connection) -> None:
         """A task was taken back: what is in memory is to be what this connection sees."""
 
+    def checkpoint(self) -> Callable[[], None]:
+        """How to make the model again what it is now."""
+
     def learn_answers(self) -> None:
         """All answers of this turn are recorded."""
 
@@ -119,6 +129,7 @@ class Writer:
         self._last: Priority = "later"  # kind of the last turn
         self._stopping: Callable[[], Problem] | None = None  # makes the error for tasks that come after `stop`
         self.commit_seconds = 0.0  # of the last commit
+        self._committer = ThreadPoolExecutor(1, f"commit-{project.id}")
         self._thread = threading.Thread(target=self._run, name=f"writer-{project.id}", daemon=True)
         self._thread.start()
 
@@ -151,6 +162,7 @@ class Writer:
             self._stopping = problem
             self._wake.notify()
         self._thread.join()
+        self._committer.shutdown()
 
     def _run(self) -> None:
         while entries := self._next():
@@ -169,12 +181,16 @@ class Writer:
 
     def _turn(self, entries: list[_Entry]) -> None:
         """The steps of all tasks, one after the other; then every caller gets an answer or an error."""
-        committed = True
+        committed, commit = True, _nothing_to_commit()
         try:
             self._project.before_turn()
             for entry in entries:
                 entry.attempt(entry.task.prepare)
-            committed = self._record([entry for entry in entries if entry.task.records and entry.failed is None])
+            recording = [entry for entry in entries if entry.task.records and entry.failed is None]
+            commit = self._record(recording)
+            ahead = bool(recording) and all(entry.task.goes_ahead for entry in entries)
+            take_back = self._project.checkpoint() if ahead else None
+            committed = ahead or self._is_committed(commit, recording)
             for entry in entries:
                 entry.attempt(entry.task.learn)
             if committed:
@@ -182,6 +198,9 @@ class Writer:
             failpoint("before-choice")
             for entry in entries:
                 entry.attempt(entry.task.respond)
+            if take_back is not None and not self._is_committed(commit, entries):
+                committed = False
+                take_back()
             saving = [entry for entry in entries if entry.task.saves_answer and entry.failed is None]
             committed = self._save_answers(saving) and committed
         except Exception as error:
@@ -190,6 +209,7 @@ class Writer:
             for entry in entries:
                 entry.failed = entry.failed or _as_problem(error)
         finally:
+            wait([commit])
             try:
                 self._project.after_turn(committed)
             except Exception:
@@ -198,18 +218,33 @@ class Writer:
             for entry in entries:
                 entry.finish()
 
-    def _record(self, entries: list[_Entry]) -> bool:
-        """The first commit; whether it was made."""
+    def _record(self, entries: list[_Entry]) -> "Future[None]":
+        """Write what must not be lost; the commit goes on by itself."""
         if not entries:
-            return True
+            return _nothing_to_commit()
         try:
-            with self._database.write() as connection:
+            with ExitStack() as stack:
+                connection = stack.enter_context(self._database.write())
                 for entry in entries:
                     self._record_one(entry, connection)
                 failpoint("after-insert")
-                begun = time.perf_counter()
-            self.commit_seconds = time.perf_counter() - begun
-            failpoint("after-commit")
+                return self._committer.submit(self._commit, stack.pop_all())
+        except DatabaseUnavailable as error:
+            failed: Future[None] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def _commit(self, transaction: ExitStack) -> None:
+        """The first commit."""
+        begun = time.perf_counter()
+        transaction.close()
+        self.commit_seconds = time.perf_counter() - begun
+        failpoint("after-commit")
+
+    def _is_committed(self, commit: "Future[None]", entries: list[_Entry]) -> bool:
+        """Wait for the first commit; if it was not made, these entries have failed."""
+        try:
+            commit.result()
         except DatabaseUnavailable as error:
             log.error("labels could not be written: %s", error)
             for entry in entries:
@@ -255,6 +290,12 @@ class Writer:
         except Exception as error:
             log.exception("a task failed")
             entry.failed = error
+
+
+def _nothing_to_commit() -> "Future[None]":
+    done: Future[None] = Future()
+    done.set_result(None)
+    return done
 
 
 def _as_problem(error: Exception) -> Exception:

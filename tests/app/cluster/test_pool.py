@@ -8,6 +8,7 @@ import pytest
 
 from core import Channel, Labelling, OnlineLearner, Settings
 from core.histograms import Chunked
+from core.queries import STRATEGIES
 from tests.core.data import word_counts
 
 M = 5000
@@ -44,7 +45,8 @@ def taught(learner):
     learner.tune()
     learner.label_many({i: NAMES[y[i]] for i in range(1, M, M // 30)})
     seen.append(learner.query(2, "unc+", variance="qfapu"))
-    return seen + [learner.query(4, name, seed=4) for name in ("random", "density", "entropy", "novelty")]
+    pending = np.array([17, 2500])
+    return seen + [learner.query(4, name, seed=4, pending=pending, wanted="bee") for name in STRATEGIES]
 
 
 def same(a, b):

@@ -8,7 +8,7 @@ import pytest
 from tests.app.reliability.people import Books, Site
 from tests.app.reliability.servers import TORTURE, scaled
 
-WRITTEN = {"after-insert": 0, "after-commit": 1, "before-choice": 1, "before-answer": 1}
+WRITTEN = {"after-insert": {0}, "after-commit": {1}, "before-choice": {0, 1}, "before-answer": {1}}  # by the disk
 NO_SNAPSHOTS = {"ASKNEXT_SNAPSHOT_SECONDS": "1e9"}  # they pass some of these points, too
 EARLIER = scaled((0,), (0, 1, 4))  # posts that pass before the one that dies
 
@@ -36,7 +36,7 @@ def test_a_post_that_died_can_be_repeated(serve, database_url):
         def recover(point):
             """The post that died there is written or not; repeated twice, it is there once."""
             (lost,) = books.unanswered
-            assert Counter(event["note"] for event in site.history())[lost] == WRITTEN[point], point
+            assert Counter(event["note"] for event in site.history())[lost] in WRITTEN[point], point
             first = books.repeat(site, lost)
             assert first.status_code == 201, first.text
             assert books.repeat(site, lost).json() == first.json()

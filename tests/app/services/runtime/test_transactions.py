@@ -1,6 +1,7 @@
 """What happens while the database is kept from all others: rows are written, and nothing is computed."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
@@ -23,8 +24,12 @@ def service(tmp_path_factory):
 
 @contextmanager
 def watched(database, monkeypatch):
-    """The functions of the core that are called in transactions."""
-    called, real = set(), database.write
+    """The functions of the core that are called in transactions, until these are committed, if need be by others."""
+    called, real, submit = set(), database.write, ThreadPoolExecutor.submit
+
+    def hand_over(*given, **options):
+        sys.setprofile(None)
+        return submit(*given, **options)
 
     def note(frame, event, _):
         module = frame.f_globals.get("__name__", "")
@@ -40,9 +45,10 @@ def watched(database, monkeypatch):
             finally:
                 sys.setprofile(None)
 
-    monkeypatch.setattr(database, "write", write)
-    yield called
-    monkeypatch.setattr(database, "write", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "write", write)
+        patch.setattr(ThreadPoolExecutor, "submit", hand_over)
+        yield called
 
 
 def test_nothing_is_computed_in_a_transaction(service, monkeypatch, tmp_path):

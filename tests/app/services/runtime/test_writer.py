@@ -1,6 +1,9 @@
 import shutil
+import threading
+from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from app.services.items.add import AddItems, NewItem, dense_row
@@ -10,6 +13,7 @@ from app.services.problems import Invalid, NotFound, Unavailable
 from app.services.project import catalogue
 from app.services.project.classes import AddClass, ChangeClass, MergeClass
 from app.services.runtime.writer import LATER, Task
+from tests.app.live import eventually
 from tests.app.services.projects import (
     answers,
     assert_as_rebuilt,
@@ -119,6 +123,47 @@ def test_a_label_that_was_not_written_is_not_learnt(service, monkeypatch):
     assert running.project.learner.classes == ["a", "b"]
     assert_as_rebuilt(running)
     in_one_turn(running, answers(running, "A", i5="new"))
+    assert_as_rebuilt(running)
+
+
+def test_what_was_learnt_ahead_of_a_commit_that_failed_is_taken_back(service, monkeypatch):
+    running = open_project(service, ("a", "b"))
+    in_one_turn(running, answers(running, "A", i0="a", i1="b"))
+    shown, mean = running.project.view.model, running.project.learner.mean.copy()
+    with commit_fails(service.database, monkeypatch):
+        lost = in_one_turn(running, answers(running, "A", i5="b"), AskTask(running.project, "B", Ask()))
+    assert [type(answer) for answer in lost] == [Unavailable, Unavailable]
+    assert running.project.view.model is shown
+    assert np.array_equal(running.project.learner.mean, mean)
+    (asked,) = in_one_turn(running, AskTask(running.project, "B", Ask()))
+    assert running.project.leases.holders(5) <= {"B"}
+    assert list(running.project.leases.items()) == [running.project.numbers[asked["items"][0]["key"]]]
+    in_one_turn(running, answers(running, "A", i5="a"))
+    assert_as_rebuilt(running)
+
+
+def test_nobody_sees_an_answer_before_it_is_on_the_disk(service, monkeypatch):
+    """The model learns it in the meantime."""
+    running = open_project(service, ("a", "b"))
+    in_one_turn(running, answers(running, "A", i0="a", i1="b"))
+    view, real, go_on = running.project.view, service.database.write, threading.Event()
+
+    @contextmanager
+    def slow():
+        with real() as connection:
+            yield connection
+            assert go_on.wait(30)
+
+    monkeypatch.setattr(service.database, "write", slow)
+    try:
+        answered = running.writer.submit(answers(running, "A", i5="b"))
+        eventually(lambda: running.project.learner.labels[5] == 1)
+        assert not answered.done()
+        assert running.project.view is view
+    finally:
+        go_on.set()
+    assert answered.result(30)["accepted"] == 1
+    assert running.project.view.model.labels[5] == 1
     assert_as_rebuilt(running)
 
 
