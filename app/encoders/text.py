@@ -14,18 +14,20 @@ from app.encoders.contract import Arrays, Channel, Encoded, Encoder, Options, Ra
 from app.encoders.pretrained import AUTO, KERNEL, MODEL, ModelName, Pretrained, chosen, cut
 from core._types import Floats
 
-Terms = Literal["words", "characters"]
+Terms = Literal["words", "pairs", "characters"]
 BETWEEN = ". "  # columns of a text that are read as one
 PORTION = 1000  # texts between two steps
 BIAS = 1e-2  # variance of the constant term: with more, frequent classes drown the others where there are several
 Size = Annotated[int, Field(ge=0, le=1_000_000)]
 NGram = Annotated[int, Field(ge=1, le=10)]
+Power = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 
 
 class TextOptions(Options):
     """Columns, and what is counted in them."""
 
     words: Size = Field(30_000, description="columns of words at most; 0 leaves them out")
+    pairs: Size = Field(0, description="columns of two words in a row at most; 0 leaves them out")
     characters: Size = Field(30_000, description="columns of character n-grams at most; 0 leaves them out")
     word_length: NGram = Field(1, description="words in a row that are counted together, at most")
     shortest: NGram = Field(3, description="characters of the shortest n-gram")
@@ -35,6 +37,7 @@ class TextOptions(Options):
     form: Literal["weighted", "shares"] = Field(
         "weighted", description="counts times how rare a term is (idf), or counts as shares of the text"
     )
+    rarity: Power = Field(1.0, description="the power of idf: with more than 1, rare terms count for more")
     hashing: bool = Field(False, description="hash into the columns instead of learning a vocabulary")
     column: str | tuple[str, ...] | None = Field(
         None, description="of a csv or jsonl file with the texts, or several of them; by default they are guessed"
@@ -84,13 +87,13 @@ class Vocabulary:
             from sklearn.preprocessing import normalize
 
             return normalize(counts, "l1")
-        counts.data *= self.weights[counts.indices]
+        counts.data *= self.weights[counts.indices] ** options.rarity
         return counts
 
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder(Encoder):
-    """Counts words and character n-grams, in a channel each; a pretrained model has the last one.
+    """Counts words, pairs of them and character n-grams, in a channel each; a pretrained model has the last one.
 
     A text may come in several columns, the main one first. One that comes alone, without a column, is in the main one.
     """
@@ -149,7 +152,7 @@ class TextEncoder(Encoder):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Words, then characters, of one column of the file after the other, then the embedding."""
+        """Words, then pairs, then characters, of one column of the file after the other, then the embedding."""
         counted = tuple(Channel(vocabulary.name, vocabulary.columns) for vocabulary in self.vocabularies)
         return counted + (() if self.pretrained is None else (self.pretrained.channel,))
 
@@ -274,14 +277,15 @@ def _array_name(kind: Terms, source: str | None, options: TextOptions) -> str:
 
 def _sizes(options: TextOptions) -> dict[Terms, int]:
     """The channels that are wanted, and their most columns."""
-    sizes: dict[Terms, int] = {"words": options.words, "characters": options.characters}
+    sizes: dict[Terms, int] = {"words": options.words, "pairs": options.pairs, "characters": options.characters}
     return {name: size for name, size in sizes.items() if size}
 
 
 def _analysis(kind: Terms, options: TextOptions) -> dict[str, Any]:
     """How a text is taken apart, as scikit-learn's vectorizers name it."""
-    if kind == "words":
-        return {"analyzer": "word", "ngram_range": (1, options.word_length), "token_pattern": r"\w+|[^\w\s]"}
+    if kind != "characters":
+        lengths = (2, 2) if kind == "pairs" else (1, options.word_length)
+        return {"analyzer": "word", "ngram_range": lengths, "token_pattern": r"\w+|[^\w\s]"}
     return {"analyzer": "char_wb", "ngram_range": (options.shortest, options.longest)}
 
 

@@ -109,7 +109,10 @@ def screen(
             if learnt >= RETRAIN * trained:
                 learner.tune()
                 trained = learnt
-            picks = learner.query(max(1, int(batch * learnt)), "likely", seed=seed, wanted=WANTED)
+            count = max(1, int(batch * learnt))
+            if rule:
+                count = min(count, rule.patience - search.idle)  # a step must not go on after the search has run dry
+            picks = learner.query(count, "likely", seed=seed, wanted=WANTED)
             items = [pick.row for pick in picks]
         drawn += [dry] * len(items)
         order += items

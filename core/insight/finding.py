@@ -14,7 +14,7 @@ Bools = NDArray[np.bool_]
 
 MAX_POINTS = 60  # of a recall curve
 ROUNDING = 1e-9  # of a number of items
-BALANCE = 10.0  # the total weight of wanted labels, where that of the others is 1
+BALANCE = 100.0  # the total weight of wanted labels, where that of the others is 1
 ENOUGH = 50  # labels, before the model is asked how many are left
 STEP = 4.0  # by which weights grow
 
@@ -168,12 +168,12 @@ def expected_left(known: Floats, wanted: Bools, scores: Floats) -> float | None:
 
 
 def weight_of_wanted(found: int, others: int) -> float:
-    """The weight of a wanted label: so that all of them have about ten times that of all others together.
+    """The weight of a wanted label: so that all of them have about a hundred times that of all others together.
 
     A power of 4, so that it seldom changes.
 
     >>> weight_of_wanted(5, 5), weight_of_wanted(5, 200), weight_of_wanted(0, 3)
-    (16.0, 256.0, 1.0)
+    (64.0, 4096.0, 1.0)
     """
     ratio = max(BALANCE * others / found, 1.0) if found else 1.0
     return float(STEP ** np.round(np.log(ratio) / np.log(STEP)))

@@ -5,6 +5,7 @@ import pytest
 
 from core.insight.finding import Search
 from tests.app.live import eventually
+from tests.app.raw.files import as_csv, imported
 
 RELEVANT = np.arange(200) % 20 == 3
 X = np.where(RELEVANT[:, None], [4, 4, 0, 0, 1, 1], [0, 0, 4, 4, 1, 1]) + np.random.default_rng(0).random((200, 6))
@@ -136,6 +137,24 @@ def test_the_search_is_the_same_after_a_restart(project):
     assert np.allclose(project.means(["k7", "k9"]), means)
 
 
+def test_texts_of_a_search_are_words_and_pairs_under_a_smooth_model_that_is_not_tuned(site):
+    texts = [("", f"{'rain fell on' if number % 3 else 'sun shone in'} town {number % 7}") for number in range(30)]
+    options = {"encoder_options": {"model": None}, "kernel": None, "encoder": "text"}
+    project = site.project(["relevant", "other"], **FIND, **options)
+    imported(project, as_csv(texts))
+    assert [channel["name"] for channel in project.get("")["encoder"]["channels"]] == ["words", "pairs"]
+    project.label({"t0": "relevant", "t1": "other"})
+    values = project.get("/model")["hyperparameters"]
+    assert (values["noise"], values["bias"]) == (100.0, 2.0)  # of two channels
+    assert next_item(project)["key"] in {f"t{number}" for number in range(3, 30, 3)}
+    options["encoder_options"] |= {"pairs": 0}
+    own = site.project(["relevant", "other"], **FIND, **options, noise=3.0)
+    imported(own, as_csv(texts))
+    own.label({"t0": "relevant", "t1": "other"})
+    values = own.get("/model")["hyperparameters"]
+    assert (values["noise"], values["bias"]) == (3.0, 1.0)
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
@@ -181,7 +200,7 @@ def test_wanted_labels_weigh_more_and_all_of_them_alike(project):
         factors[name].add(labelling.noise_factors[item])
     found = sum(name == "relevant" for name in labelling.labels.values())
     assert factors["other"] == {1.0}
-    assert factors["relevant"] == {4.0 ** -round(np.log(10 * (32 - found) / found) / np.log(4))}
+    assert factors["relevant"] == {4.0 ** -round(np.log(100 * (32 - found) / found) / np.log(4))}
 
 
 def test_labels_of_what_becomes_a_kind_of_the_wanted_class_weigh_as_much(site):

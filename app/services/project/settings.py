@@ -21,10 +21,10 @@ Cost = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 NAMED = 20  # classes that an error lists, at most
 
 
-SEARCH: dict[str, Any] = {"noise": 100.0, "bias": 0.01, "tune": "none"}
-"""What suits a search in channels with k(x, x) = 1: very smooth, as few labels are wanted ones, and not tuned, as the
-squared error of leave-one-out predictions says little about their order. `noise` is that of a channel."""
-SEARCH_ENCODERS: dict[str, dict[str, Any]] = {"text": {"characters": 0}}
+SEARCH: dict[str, Any] = {"noise": 50.0, "bias": 1.0}
+"""What suits a search, for each channel with k(x, x) = 1: very smooth, as few labels are wanted ones. It is not tuned,
+as the squared error of leave-one-out predictions says little about their order."""
+SEARCH_ENCODERS: dict[str, dict[str, Any]] = {"text": {"characters": 0, "pairs": 50_000, "rarity": 2.0}}
 """Options of encoders that suit a search, unless the owner of the project says something else."""
 
 
@@ -355,10 +355,8 @@ class ProjectSettings(ModelSettings):
         if self.goal == "find" and self.likelihood == "auto":
             model["likelihood"] = "gaussian"
         if self.goal == "find" and not isinstance(model["kernel"], str) and model["likelihood"] == "gaussian":
-            own = self.model_dump(include=set(SEARCH), exclude_defaults=True)
-            squared = {"transform": "power", "eta": 2.0}
-            kernel = [one | (squared if one.get("kernel", "hik") == "hik" else {}) for one in model["kernel"]]
-            model |= {"kernel": kernel} | SEARCH | {"noise": SEARCH["noise"] * len(kernel)} | own
+            own = self.model_dump(include={*SEARCH, "tune"}, exclude_defaults=True)
+            model |= {name: value * len(model["kernel"]) for name, value in SEARCH.items()} | {"tune": "none"} | own
         return model | ({"channels": list(channels)} if channels and isinstance(model["kernel"], str) else {})
 
 

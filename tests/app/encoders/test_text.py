@@ -29,6 +29,21 @@ def test_rare_words_weigh_more():
     assert row == pytest.approx([1.0, (1.0 + np.log(2)) * (1.0 + np.log(5 / 3)), 0.0])
 
 
+def test_a_power_of_idf_makes_rare_words_weigh_still_more():
+    pool = ["a b b", "a c", "a b", "a c"]
+    once, thrice = (fit("text", pool, {"characters": 0, "rarity": power}).encode(pool).table for power in (1.0, 3.0))
+    idf = 1.0 + np.log(np.array([1.0, 5 / 3, 5 / 3]))
+    assert thrice.toarray() == pytest.approx(once.toarray() * idf**2)
+
+
+def test_pairs_of_words_have_a_channel_of_their_own():
+    encoder = fit("text", ["Free prize now", "a free prize", "now free"], {"characters": 0, "pairs": 10})
+    assert [channel.name for channel in encoder.channels] == ["words", "pairs"]
+    assert encoder.names() == ["free", "now", "prize", "free prize"]
+    row = restore(encoder.state()).encode(["prize, free prize"]).table.toarray()[0]
+    assert (row > 0).tolist() == [True, False, True, True]
+
+
 def test_shares_sum_to_one_in_each_channel():
     encoder = fit("text", POOL, {"form": "shares"})
     words, _ = encoder.channels

@@ -45,6 +45,12 @@ def test_a_rule_stops_it_and_draws_only_when_it_has_run_dry():
     assert not search.wanted[first - 5 : first].any()
 
 
+def test_steps_end_where_the_patience_does():
+    played = screen(X, WANTED, GIVEN, settings=Settings(), rule=StopRule(0.8, 0.2, patience=5), batch=1.0)
+    first = int(np.argmax(played.search.drawn))
+    assert played.search.wanted[first - 6 : first].tolist() == [True, False, False, False, False, False]
+
+
 def test_a_stopped_search_counts_what_it_missed_as_last():
     played = screen(X, WANTED, GIVEN, settings=Settings(), rule=StopRule(target=0.2, risk=0.9, patience=1))
     missed = round((1 - played.recall) * WANTED.sum())

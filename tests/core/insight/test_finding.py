@@ -109,8 +109,8 @@ def test_a_rule_that_cannot_be_is_an_error(wrong):
         StopRule(**wrong)
 
 
-def test_wanted_labels_have_about_ten_times_the_weight_of_all_others():
+def test_wanted_labels_have_about_a_hundred_times_the_weight_of_all_others():
     for found, others in ((1, 1), (5, 400), (30, 100)):
         total = weight_of_wanted(found, others) * found / others
-        assert 10 / 2 <= total <= 10 * 2
-    assert weight_of_wanted(0, 10) == weight_of_wanted(100, 1) == 1.0
+        assert 100 / 2 <= total <= 100 * 2
+    assert weight_of_wanted(0, 10) == weight_of_wanted(1000, 1) == 1.0
