@@ -1,6 +1,6 @@
 """What the model sees: accuracy by labels with default settings, beside the plain pipelines that a user would pick.
 
-    python -m tests.benchmarks.sight FOLDER [texts] [tables] [pictures] [histograms] [scale] [speed] [stated] [--seeds N]
+    python -m tests.benchmarks.sight FOLDER [part ...] [--seeds N]
 
 Where a pretrained model is at hand (`pip install 'asknext[embeddings]'`, and ASKNEXT_TEXT_MODEL or MiniLM in the local
 cache) texts are also measured with its embeddings, on both sides.
