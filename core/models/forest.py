@@ -12,7 +12,6 @@ from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import untuned
 from core.forest import Forest, LeafSettings, Tree, dump_trees, groups, load_trees, tree_rule, tune_shared
-from core.forest.tuning import LeavesTuned
 from core.kernels import Kernel
 from core.linalg import AtBound, HistogramOperator, Operator, Predictor
 from core.models.base import Answers, LeftOut, ModelName, MomentAnswers
@@ -28,7 +27,7 @@ from core.posterior.parts import concatenate_parts, means_of, rows_of
 from core.probabilities import best_class, class_probabilities, error_probabilities, most_probable
 from core.rows import Rows
 from core.settings import Settings
-from core.tuning import Tuned, tune
+from core.tuning import raise_noise, tune
 from core.variance import LastBounds, PriorVariance, VarianceName, variance_by, variances_of
 
 
@@ -248,18 +247,24 @@ class ForestPool(Drafted):
 
         Searches start from the settings, too; what ended at a bound.
         """
-        found: Tuned | LeavesTuned | None
         self._grow()
         if self.forest.is_one_leaf:
-            model = self.forest.model(0, 0).regression
-            given, weights = untuned(settings, model.operator), settings.tune_weights
-            found = tune(model, "loo", settings=given, weights=weights, on_step=on_step)
-        else:
-            found = tune_shared(self.forest, settings, on_step)
+            return self._tune_one_leaf(settings, on_step)
+        found = tune_shared(self.forest, settings, on_step)
         if found is None:
             self.refresh()
             return ()
         self.reset(found.kernel, found.noise)
+        return found.at_bounds
+
+    def _tune_one_leaf(self, settings: Settings, on_step: Callable[[], object]) -> tuple[AtBound, ...]:
+        """As for one Gaussian process, which it is."""
+        model = self.forest.model(0, 0).regression.draft()
+        given, weights = untuned(settings, model.operator), settings.tune_weights
+        found = tune(model, "loo", settings=given, weights=weights, on_step=on_step)
+        model.reset(found.kernel, found.noise)
+        raise_noise(model, on_step)
+        self.reset(model.operator.kernel, model.noise)
         return found.at_bounds
 
     def _grow(self) -> None:

@@ -35,7 +35,7 @@ def find_sharpness(left_out: Floats, labels: Indices, gap: float, weights: Float
 
     >>> means = np.array([[0.4, -0.4], [-0.2, 0.2], [0.3, -0.3], [-0.1, 0.1]])
     >>> round(find_sharpness(means, np.array([0, 1, 0, 0]), mean_gap(means)), 1)
-    6.4
+    6.6
     """
     centre = float(np.log(TYPICAL / gap))
 
