@@ -207,11 +207,27 @@ def test_looking(client, project):
     assert len(client.ranked(project, limit=3)) == 3
     assert {item["key"] for item in client.ranked(project, "surprising")} == set(KEYS[:12])
     assert client.ranked(project, "disagreed") == []
+    assert len(client.ranked(project, "unlike", 3)) == 3
     assert len(client.events(project)) == 13
     assert client.events(project, key="k0", label="left")[0]["kind"] == "relabel"
     assert client.events(project, annotator="nobody") == client.events(project, kind="skip") == []
     assert client.card(project)["labelled"] == 12
     assert client.why(project, "k20")["label"] == client.predict(project, keys=["k20"])[0].label
+
+
+def test_variances_and_novelty(client, project):
+    client.answer(
+        project, [Answer(key, "left" if x[0] > 0.5 else "right") for key, x in zip(KEYS[:12], X, strict=False)]
+    )
+    by_key, by_row = client.predict(project, keys=KEYS[:5]), client.predict(project, features=X[:5])
+    bounds = client.predict(project, features=X[:5], variance="fapu")
+    for key, row, bound in zip(by_key, by_row, bounds, strict=True):
+        assert key.novelty == pytest.approx(row.novelty)
+        assert (key.unlike, bound.novelty) == (None, None)  # there are few labels; a bound tells nothing of novelty
+        assert bound.variance >= row.variance - 1e-9
+    asked = client.query(project, strategy="unc+", variance="rapu")[0]
+    assert asked.strategy == "unc+"
+    assert 0.0 <= asked.novelty <= 1.0
 
 
 def test_the_same_awaited(address, tmp_path):

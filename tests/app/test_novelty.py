@@ -156,6 +156,19 @@ def test_questions_go_by_a_variance(site, setting, asked, name):
     assert [one["score"] for one in found] == pytest.approx([pick.score for pick in expected], abs=1e-9)
 
 
+def test_a_question_compares_no_more_items_and_labels_than_takes_a_moment(site, monkeypatch):
+    labels = dict(list(names().items())[:12])
+    project = site.project(variance="fapu", strategy="variance")
+    project.add(X)
+    project.label(labels)
+    monkeypatch.setattr("app.services.labelling.questions.MOST_PAIRS", 12 * len(X))
+    project.delete(f"/leases/{project.post('/query', {'variance': 'fapu'})['items'][0]['lease']['id']}", 204)
+    monkeypatch.setattr("app.services.labelling.questions.MOST_PAIRS", 12 * len(X) - 1)
+    assert "qfapu does not" in project.post("/query", {"variance": "fapu"}, 422)["detail"]
+    found = project.post("/query")["items"][0]
+    assert found["score"] == pytest.approx(learner_with(labels).query(1, "variance", variance="qfapu")[0].score)
+
+
 def test_other_strategies_go_by_the_exact_variance(site):
     project = site.project(variance="fapu")
     project.add(X)

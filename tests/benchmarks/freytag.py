@@ -188,7 +188,7 @@ def rest_section(folder: Path, runs: int, arms: list[str]) -> None:
 
 def weighing_section(folder: Path, runs: int, _: list[str]) -> None:
     """unc+ of all classes, with the gap between the best two weighed in three ways."""
-    marks = (0, 25, 50)
+    marks = (0, 25, 50, 100)
     for name, weight in (("gap + deviation", 1.0), ("gap + 1.4 deviation", 2**-0.5), ("gap + 2 deviation", 0.5)):
         every_strategy()[name] = Strategy(_weighed(weight))
         ARMS[name] = (name, "exact")
@@ -324,7 +324,7 @@ SECTIONS: dict[str, Callable[[Path, int, list[str]], None]] = {
     "unlike": unlike_section,
     "cost": cost_section,
 }
-RUNS = {"board": 100, "rest": 20, "weighing": 10, "one-class": 5, "unlike": 20, "cost": 30}
+RUNS = {"board": 100, "rest": 20, "weighing": 5, "one-class": 5, "unlike": 10, "cost": 30}
 
 
 def main() -> None:

@@ -30,6 +30,8 @@ DRAWS = 500  # that the share of the next ones depends on
 
 Filter = dict[str, str | int | float | bool]
 
+MOST_PAIRS = 10_000_000  # of items and labels, whose kernel values a question by fapu computes: a quarter of a second
+
 
 @dataclass(frozen=True)
 class Ask:
@@ -162,14 +164,25 @@ def _check_variance(project: Project, strategy: str, variance: VarianceName) -> 
     if strategy not in able:
         raise Invalid(f"variance {variance} is for the strategies {', '.join(able)}; {strategy} goes by the exact one")
     learner = project.learner
-    if learner is not None and len(learner) and variance not in learner.variances:
+    if learner is None or not len(learner):
+        return
+    if variance not in learner.variances:
         raise Invalid(f"this model has no variance {variance}; it has {', '.join(learner.variances)}")
+    if variance == "fapu" and _is_slow(project):
+        raise Invalid("variance fapu compares all items with all labels, which are too many; qfapu does not")
 
 
-def _variance(learner: OnlineLearner, strategy: str, variance: VarianceName) -> VarianceName:
-    """That of the settings, where strategy and model can go by it."""
-    rule = every_strategy().get(strategy)
-    return variance if rule is not None and rule.bounded and variance in learner.variances else "exact"
+def _is_slow(project: Project) -> bool:
+    """Whether a question by fapu would take more than a moment, in which nobody gets an answer."""
+    return len(project.keys) * len(project.ledger.standings) > MOST_PAIRS
+
+
+def _variance(project: Project, learner: OnlineLearner, strategy: str) -> VarianceName:
+    """That of the settings, where strategy and model can go by it, and quickly."""
+    rule, variance = every_strategy().get(strategy), project.settings.variance
+    if rule is None or not rule.bounded or variance not in learner.variances:
+        return "exact"
+    return "qfapu" if variance == "fapu" and _is_slow(project) else variance
 
 
 def free_items(project: Project, annotator: str, ask: Ask) -> NDArray[np.bool_]:
@@ -307,7 +320,7 @@ def _model_picks(project: Project, free: NDArray[np.bool_], ask: Ask, count: int
             among=np.flatnonzero(known),
             wanted=project.wanted,
             loss=settings.loss_among(learner.classes),
-            variance=ask.variance or _variance(learner, strategy, settings.variance),
+            variance=ask.variance or _variance(project, learner, strategy),
         )
     except Exception as error:
         log.exception("no question could be found by the model of project %s", project.id)

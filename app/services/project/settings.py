@@ -200,8 +200,9 @@ class ProjectSettings(ModelSettings):
         "exact",
         title="Variance in questions",
         description="what strategies variance, unc and unc+ take for the variance: the exact one, which is known of "
-        "all items, or an upper bound that orders items differently; rapu and qrapu are for one histogram kernel. "
-        "Other strategies, and models without the bound, go by the exact one",
+        "all items, or an upper bound that orders items differently; rapu and qrapu are for one histogram kernel, and "
+        "beyond ten million pairs of item and label qfapu stands in for fapu, which compares them all. Other "
+        "strategies, and models without the bound, go by the exact one",
         json_schema_extra=_names(
             {
                 "exact": "Exact",
