@@ -39,7 +39,7 @@ def connect(
     top: Annotated[int, typer.Option(min=1, max=1000, help="tasks to put in order after each label")] = 20,
 ) -> None:
     """Connect a project of Label Studio: backend, webhook, settings, and everything that is there already."""
-    from app.label_studio.connecting import NOTES, Connector  # seconds, which --help need not wait for
+    from app.commands.connecting import NOTES, Connector  # seconds, which --help need not wait for
     from app.label_studio.remote import Remote, RemoteError, checked_address
     from app.services.problems import Problem
 

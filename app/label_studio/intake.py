@@ -149,7 +149,7 @@ class Intake:
 
     def _held(self, task: WaitingTask) -> int | None:
         """The item of this task, if the project has it: the one that its data names, or the one made of it before."""
-        numbers = self.running.project.numbers
+        numbers = self.running.project.item_numbers
         return numbers.get(task.own_key) if task.own_key is not None else None
 
     def _encode_here(self, source: TaskSource, new: Sequence[WaitingTask]) -> dict[str, str]:
@@ -192,7 +192,7 @@ class Intake:
         with project.database.write() as connection:
             for task in waiting:
                 held = self._held(task)
-                item = held if held is not None else project.numbers.get(task.key)
+                item = held if held is not None else project.item_numbers.get(task.key)
                 problem = problems.get(task.key)
                 if problem is not None:
                     rows.set_task_outcome(connection, project.id, task.number, item=None, problem=problem)

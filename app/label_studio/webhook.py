@@ -52,5 +52,5 @@ def receive(link: Link, links: LabelStudio, service: Service, message: Message) 
 def _start_training(link: Link, links: LabelStudio, service: Service) -> str | None:
     """No annotations come with it: whatever was missed is fetched, then the model is tuned."""
     job = links.sync(link.project_id) if link.pushes else None
-    training = service.train(service.running(link.project_id), tune=True)
+    training = service.start_training(service.running(link.project_id), tune=True)
     return job or training

@@ -349,7 +349,7 @@ class Forest(Drafted, Generic[R]):
             n_functions,
             noise=leaf.noise or self.settings.noise,
             max_memory=self.rows.max_memory,
-            pool=self.rows.pool,
+            pool_size=self.rows.pool_size,
         )
         if len(regression.labels) < len(numbers):  # labels that are doubted
             regression.operator, regression.labels, regression.noise_factors = operator, numbers, noise_factors

@@ -24,7 +24,7 @@ class ForestRows(Protocol):
     def __len__(self) -> int: ...
 
     @property
-    def pool(self) -> Size:
+    def pool_size(self) -> Size:
         """Of the rows that ask for their moments at each label."""
         ...
 
@@ -76,7 +76,7 @@ class TableRows(Drafted):
     """
 
     max_memory = np.inf
-    pool = NO_ROWS
+    pool_size = NO_ROWS
 
     def __init__(self, x: Table, reader: Reader, levels: LevelRule) -> None:
         self._table = x.copy()  # the caller may change what it has

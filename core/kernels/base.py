@@ -49,6 +49,11 @@ class Kernel:
         return {}
 
     @property
+    def searched(self) -> tuple[str, ...]:
+        """Which of them a search moves; a scale is found in closed form, or as the weight of a channel."""
+        return tuple(name for name in self.own_bounds if name != "amplitude")
+
+    @property
     def names(self) -> tuple[str, ...]:
         return (*self.own_bounds, "bias", *(f"weight[{g}]" for g in range(len(self.weights))))
 

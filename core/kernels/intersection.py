@@ -35,6 +35,11 @@ class IntersectionKernel(Kernel):
     def own_bounds(self) -> dict[str, tuple[float, float]]:
         return {"eta": (0.05, 20.0)} | ({"unit": POSITIVE} if self.transform == "exp" else {})
 
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The parameter of the transform."""
+        return ("eta",) if self.transform is not None else ()
+
     def apply(self, values: Floats, dims: Dims) -> Floats:
         """u = weight_d g(value) for values in these dimensions; D is the constant one."""
         u = np.append(self.dim_weights, self._constant)[dims] * self._base(values, dims)

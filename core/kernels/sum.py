@@ -42,6 +42,11 @@ class SumKernel(Kernel):
         }
 
     @property
+    def searched(self) -> tuple[str, ...]:
+        """Those that searches of the channels move."""
+        return tuple(f"{name}[{number}]" for number, kernel in enumerate(self.channels) for name in kernel.searched)
+
+    @property
     def theta(self) -> Floats:
         own = [getattr(kernel, name) for kernel in self.channels for name in own_parameters(kernel)]
         return np.array([*own, self.bias, *self.weights])

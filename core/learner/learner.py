@@ -17,7 +17,7 @@ from core.insight.explanations import Contributions, contributions
 from core.insight.pool_map import PoolKernel
 from core.insight.stopping import Advice
 from core.insight.track_record import TrackRecord
-from core.learner.build import Choices, choose
+from core.learner.choices import Choices, choose
 from core.learner.record import Labelling
 from core.learner.view import Published
 from core.models.base import PoolModel
@@ -127,8 +127,8 @@ class OnlineLearner(Drafted):
         self._check_item(item)
         if item not in self._model.labelled_items:
             return None
-        index, labelled = self._model.labelled_items.index(item), self._model
-        return self.nodes.names[labelled.numbers[index]], float(labelled.noise_factors[index])
+        index = self._model.labelled_items.index(item)
+        return self.nodes.names[self._model.numbers[index]], float(self._model.noise_factors[index])
 
     def residual(self) -> float:
         """How exact the model is: |(K + N) alpha - Y| / |Y|, or how far means of items are off, if that is more.
@@ -266,7 +266,7 @@ class OnlineLearner(Drafted):
             model.noises,
             model.labels,
             now._record,
-            in_use.kernel or now.settings.kernel_name,
+            in_use.choices.kernel or now.settings.kernel_name,
             model.solver,
             model.rounds,
             model.hyperparameters,
@@ -274,7 +274,7 @@ class OnlineLearner(Drafted):
             model.kind,
             now._choices.model,
             model.is_outgrown,
-            in_use.warnings,
+            in_use.choices.warnings,
             in_use.likelihood,
             now._choices.likelihood,
         )
@@ -305,12 +305,12 @@ class OnlineLearner(Drafted):
             self.label_many({item: name}, {item: noise_factor}, drawn=[item] if drawn else ())
             return
         self._add_new_classes([name])
-        number, labelled = self.nodes.number(name), self._model
-        if noise_factor == labelled.noise_factors[labelled.labelled_items.index(item)]:
-            labelled.relabel(item, number)
+        number, model = self.nodes.number(name), self._model
+        if noise_factor == model.noise_factors[model.labelled_items.index(item)]:
+            model.relabel(item, number)
         else:
-            labelled.forget(item)
-            labelled.learn(np.array([item]), np.array([number]), np.array([noise_factor]))
+            model.forget(item)
+            model.learn(np.array([item]), np.array([number]), np.array([noise_factor]))
         self.version += 1
 
     @all_or_nothing

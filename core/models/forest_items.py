@@ -34,7 +34,7 @@ class ItemRows(Drafted):
         return len(self.all)
 
     @property
-    def pool(self) -> Size:
+    def pool_size(self) -> Size:
         """All items ask for their moments at each label."""
         return Size.of(self.all)
 

@@ -43,7 +43,7 @@ class GaussianPool(Drafted):
     def __init__(self, model: LabelRegression, pool: PoolPosterior, labelled_items: list[int] | None = None) -> None:
         self.model = model
         self.pool = pool
-        model.pool = pool.size
+        model.pool_size = pool.size
         self.labelled_items = labelled_items or []  # items in the order their labels came
         self._simplex: Floats | None = None  # where the last Nelder-Mead search ended, to start the next
 
@@ -182,7 +182,7 @@ class GaussianPool(Drafted):
         """More items, with levels for their values where there is room."""
         rows = self.model.learn_levels(rows)
         self.pool.append(self.model.posterior, rows)
-        self.model.pool = self.pool.size
+        self.model.pool_size = self.pool.size
 
     @all_or_nothing
     def learn(self, items: Indices, numbers: Indices, noise_factors: Floats, *, refresh: bool = True) -> None:

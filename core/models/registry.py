@@ -11,7 +11,7 @@ from core._types import Arrays, Table
 from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_operator, make_reader
-from core.histograms import Allocate, Chunked, Engine, LevelRule
+from core.histograms import Allocate, Chunked, Engine
 from core.linalg import Operator
 from core.models import snapshot
 from core.models.base import PoolModel
@@ -45,15 +45,10 @@ class ModelInUse(Drafted):
     """
 
     settings: Settings  # as the user gave them
-    kernel: str | None  # with kernel="auto" the candidate in use (see core.selection.kernel), else None
-    decided_at: int  # number of labels it was chosen on
+    choices: Parameters  # what the settings leave open, and the warnings of the last training
     reader: AnyReader
     width: int
     model: PoolModel
-    compared_at: int = 0  # with model="auto" the number of labels that the model was chosen on
-    warnings: tuple[str, ...] = ()  # of the last training
-    levels: LevelRule = "auto"  # with levels="auto" the rule in use
-    weighed_at: int = 0  # with likelihood="auto" the number of labels that it was chosen on
 
     @classmethod
     def begin(
@@ -81,8 +76,7 @@ class ModelInUse(Drafted):
                 likelihood=parameters.likelihood,
                 weighed_at=parameters.weighed_at,
             )
-        kernel = parameters.kernel
-        plain = with_kernel(settings, kernel)
+        plain = regression_settings(settings, parameters.kernel)
         if plain.levels == "auto":
             plain = replace(plain, levels=parameters.levels)
         reader = make_reader(plain, x)
@@ -103,10 +97,7 @@ class ModelInUse(Drafted):
         parts = _coded(x, reader, operator) if far else LocalParts.of(rows)
         name = "forest" if forest else likelihood
         model = MODELS[name].begin(plain, operator, parts, noises, tree, parameters)
-        decided_at, compared_at, warnings = parameters.decided_at, parameters.compared_at, parameters.warnings
-        found = cls(settings, kernel, decided_at, reader, x.shape[1], model, compared_at, warnings, parameters.levels)
-        found.weighed_at = parameters.weighed_at
-        return found
+        return cls(settings, parameters, reader, x.shape[1], model)
 
     def draft(self) -> Self:
         """A twin (see core.drafts)."""
@@ -124,12 +115,18 @@ class ModelInUse(Drafted):
     @property
     def parameters(self) -> Parameters:
         """What training found so far."""
-        own = {"kernel": self.kernel, "decided_at": self.decided_at, "warnings": self.warnings, "levels": self.levels}
-        found = replace(self.model.parameters, **own)  # type: ignore[arg-type]
+        choices = self.choices
+        found = replace(
+            self.model.parameters,
+            kernel=choices.kernel,
+            decided_at=choices.decided_at,
+            levels=choices.levels,
+            warnings=choices.warnings,
+        )
         if self.settings.model == "auto":
-            found = replace(found, model=self.model.kind, compared_at=self.compared_at)
+            found = replace(found, model=self.model.kind, compared_at=choices.compared_at)
         if self.settings.likelihood == "auto":
-            found = replace(found, likelihood=self.likelihood, weighed_at=self.weighed_at)
+            found = replace(found, likelihood=self.likelihood, weighed_at=choices.weighed_at)
         return found
 
     @property
@@ -153,12 +150,12 @@ class ModelInUse(Drafted):
         if len(np.unique(numbers)) < 2 or len(numbers) < MIN_LABELS:
             return False
         own = {"tune": self.settings.tune if search else "none", "likelihood": self.settings.likelihood}
-        settings = replace(with_kernel(self.settings, self.kernel), **own)  # type: ignore[arg-type]
+        settings = replace(regression_settings(self.settings, self.choices.kernel), **own)  # type: ignore[arg-type]
         at_bounds = self.model.tune(settings, on_step)
         if at_bounds is None:
             return False
         if search:
-            self.warnings = tuple(map(str, at_bounds))
+            self.choices = replace(self.choices, warnings=tuple(map(str, at_bounds)))
         return True
 
     def state(self, *, warm: bool) -> dict[str, NDArray[Any]]:
@@ -166,27 +163,30 @@ class ModelInUse(Drafted):
         return {
             **snapshot.dump(self.model, self.reader, warm=warm),
             "model_name": np.array("forest" if self.model.kind == "forest" else self.likelihood),
-            "kernel": np.array(self.kernel or ""),
-            "decided_at": np.array(self.decided_at),
             "width": np.array(self.width),
-            "compared_at": np.array(self.compared_at),
-            "warnings": np.array(self.warnings, dtype=np.str_),
-            "levels": np.array(str(self.levels)),
-            "weighed_at": np.array(self.weighed_at),
+            "kernel": np.array(self.choices.kernel or ""),
+            "decided_at": np.array(self.choices.decided_at),
+            "compared_at": np.array(self.choices.compared_at),
+            "weighed_at": np.array(self.choices.weighed_at),
+            "levels": np.array(str(self.choices.levels)),
+            "warnings": np.array(self.choices.warnings, dtype=np.str_),
         }
 
     @classmethod
     def restore(cls, settings: Settings, state: Arrays, tree: ClassTree, allocate: Allocate = np.empty) -> "ModelInUse":
         """The model that gave this state, under the settings it had; the posterior is solved from scratch."""
-        kernel = str(state["kernel"]) or None
-        plain = with_kernel(settings, kernel)
+        choices = Parameters(
+            kernel=str(state["kernel"]) or None,
+            decided_at=int(state["decided_at"]),
+            compared_at=int(state["compared_at"]),
+            weighed_at=int(state["weighed_at"]) if "weighed_at" in state else 0,  # older states had no choice
+            levels="few" if str(state["levels"]) == "few" else "auto",
+            warnings=tuple(state["warnings"].tolist()),
+        )
+        plain = regression_settings(settings, choices.kernel)
         operator, rows, reader = snapshot.load_rows(plain, state, allocate)
         model = MODELS[str(state["model_name"])].load(plain, operator, rows, tree, state)
-        decided_at, width, compared_at = (int(state[name]) for name in ("decided_at", "width", "compared_at"))
-        warnings = tuple(state["warnings"].tolist())
-        levels: LevelRule = "few" if str(state["levels"]) == "few" else "auto"
-        weighed_at = int(state["weighed_at"]) if "weighed_at" in state else 0  # older states had no choice
-        return cls(settings, kernel, decided_at, reader, width, model, compared_at, warnings, levels, weighed_at)
+        return cls(settings, choices, reader, int(state["width"]), model)
 
 
 def _coded(x: Chunked, reader: AnyReader, operator: Operator) -> Parts:
@@ -204,6 +204,6 @@ def likelihood_in_use(settings: Settings, parameters: Parameters) -> Likelihood:
     return (parameters.likelihood if settings.leaves_likelihood else None) or "gaussian"
 
 
-def with_kernel(settings: Settings, kernel: str | None) -> Settings:
-    """Settings with the chosen kernel; rows are encoded as for label regression under either likelihood."""
+def regression_settings(settings: Settings, kernel: str | None) -> Settings:
+    """Settings of label regression with the chosen kernel: rows are encoded like that under either likelihood."""
     return replace(settings, likelihood="gaussian") if kernel is None else candidate(settings, kernel)

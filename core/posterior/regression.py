@@ -34,7 +34,7 @@ class LabelRegression(Drafted):
         noise_factors: Floats | None = None,
         rule: PosteriorRule = "auto",
         max_memory: float = np.inf,
-        pool: Size = NO_ROWS,
+        pool_size: Size = NO_ROWS,
     ) -> None:
         self.operator = operator
         self.labels = labels  # n, class numbers
@@ -45,7 +45,7 @@ class LabelRegression(Drafted):
         self.balance = balance
         self._rule = rule
         self.max_memory = max_memory
-        self.pool = pool  # size of the rows that are predicted after each change
+        self.pool_size = pool_size  # size of the rows that are predicted after each change
         self.sharpness: float | None = None  # of class probabilities, where tuning has found it
         self._fit()
 
@@ -150,7 +150,9 @@ class LabelRegression(Drafted):
 
     def _fit(self) -> None:
         self.name = (
-            choose(self.operator, self.n_classes, self.max_memory, self.pool) if self._rule == "auto" else self._rule
+            choose(self.operator, self.n_classes, self.max_memory, self.pool_size)
+            if self._rule == "auto"
+            else self._rule
         )
         self._chosen_at = len(self.labels)
         try:

@@ -11,7 +11,6 @@ from core.softmax.prior import Prior, PriorGradient
 from core.softmax.search import Search, TunedPrior, tune_prior
 from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
-from core.softmax.tree_scores import TreeScores
 from core.softmax.variances import find_variances
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "SoftmaxRegression",
     "Subspace",
     "Targets",
-    "TreeScores",
     "TunedPrior",
     "centred",
     "depth_prior",

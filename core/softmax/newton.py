@@ -14,8 +14,11 @@ from core.softmax.subspace import Subspace
 from core.softmax.targets import Targets
 
 TOLERANCE = 1e-6
+# Until the gradient is as small as ROUGH a step may be along the gradient by the latents, the steepest way down in the
+# norm of K, made conjugate to the last: a product a step and no system. That took half of the products (satimage,
+# n = 1,600, five folds: 167 in place of 386). Where variances are too large for that, Newton takes over.
 ROUGH = 1e-4
-MAX_CONJUGATE_STEPS = 300  # steps, after which the functions are too steep for them
+MAX_CONJUGATE_STEPS = 300
 MAX_STEPS = 100
 FLAT = 0.1  # share of its slope that a line search may leave
 
@@ -51,12 +54,7 @@ def fit(
     conjugate to the last: the likelihood of the labels never falls, and the gradient that is to vanish is its own.
     `offset` is added to all latents: what rows outside of this problem contribute. `past` has directions of earlier
     fits, for one problem; their products carry rounding errors, so that the fit ends only when the gradient is small
-    with K a computed anew, too.
-
-    Without `newton`, and until the gradient is as small as ROUGH, a step is along the gradient by the latents, which is
-    the steepest way down in the norm of K, made conjugate to the last in the same way: a product a step and no system.
-    That took half of the products (satimage, n = 1,600, five folds: 167 in place of 386). Where variances are so large
-    that MAX_CONJUGATE_STEPS steps do not get there, Newton takes over.
+    with K a computed anew, too. Without `newton`, steps are conjugate ones at first (see MAX_CONJUGATE_STEPS).
     """
     n, n_classes = targets.allowed.shape
     counts = np.ones((n, 1)) if counts is None else counts
@@ -67,8 +65,7 @@ def fit(
     a = np.zeros((n, counts.shape[1], n_classes)) if weights is None else _centred(weights) * (row_counts > 0.0)
     u = latents if latents is not None else joint.product(a) if a.any() else np.zeros_like(a)
     products = int(latents is None and bool(a.any()))
-    first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * row_counts
-    scale = np.maximum(np.sqrt(dots(first, first)), 1e-12)
+    scale = _first_gradient(targets, row_counts)
     conjugate = ConjugateSteps(targets, row_counts, offset)
     steps, exact, checked = 0, True, False  # exact: u is K a but for rounding
     while True:
@@ -101,6 +98,13 @@ def fit(
     if open_.any():
         _warn(steps, float(left.max()), tolerance)
     return Fit(a, u, float(left.max()), steps, products, not open_.any())
+
+
+def _first_gradient(targets: Targets, row_counts: Floats) -> Floats:
+    """The norm of the gradient by the latents at a = 0, of each problem."""
+    n, n_classes = targets.allowed.shape
+    first = (targets.expected(np.full((n, 1, n_classes), 1.0 / n_classes)) - 1.0 / n_classes) * row_counts
+    return np.asarray(np.maximum(np.sqrt(dots(first, first)), 1e-12))
 
 
 def _forcing(left: Floats, tolerance: float) -> Floats:

@@ -113,18 +113,9 @@ def with_prior(criterion: Criterion, name: CriterionName, n_values: int) -> Crit
 
 
 def free_parameters(kernel: Kernel, *, weights: bool) -> tuple[str, ...]:
-    """What a search moves: the noise, the parameter of a transform or of the RBF kernel, and weights if asked for."""
-    names = ["noise"]
-    if isinstance(kernel, SumKernel):
-        own = [name for name in kernel.names if name.startswith(("gamma", "eta"))]
-        return (*names, *own, *(name for name in kernel.names if name.startswith("weight")))
-    if getattr(kernel, "transform", None) is not None:
-        names.append("eta")
-    if isinstance(kernel, RBFKernel):
-        names.append("gamma")
-    if weights:
-        names += [name for name in kernel.names if name.startswith("weight")]
-    return tuple(names)
+    """What a search moves: the noise, what the kernel says, and weights if asked for or if they are of channels."""
+    weighted = weights or isinstance(kernel, SumKernel)
+    return ("noise", *kernel.searched, *(name for name in kernel.names if weighted and name.startswith("weight")))
 
 
 def starts(

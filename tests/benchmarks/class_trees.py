@@ -17,10 +17,11 @@ from scipy.special import softmax
 
 from core.classes import ROOT, ClassTree
 from core.classes.labels import class_names
+from core.experiments.tree_scores import TreeScores
 from core.kernels import RBFKernel
 from core.linalg import StoredOperator
 from core.metrics import log_loss
-from core.softmax import CrossValidation, JointKernel, Prior, Search, Targets, TreeScores, fit, tune_prior
+from core.softmax import CrossValidation, JointKernel, Prior, Search, Targets, fit, tune_prior
 from tests.benchmarks.rows import seconds, spent
 
 SCORES = ("accuracy", "precision", "parent accuracy", "tree loss", "parent accuracy, 0-1", "tree loss, 0-1", "log loss")

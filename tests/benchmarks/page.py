@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from app.encoders.pictures import MAX_PIXELS
 from app.services.items.media import Media
 from tests.benchmarks.data import word_histograms
 from tests.benchmarks.rows import Row, seconds
@@ -48,7 +49,7 @@ def labelling():
     """A project of 10,000 pictures with some labels, opened and labelled in."""
     with tempfile.TemporaryDirectory() as folder, serving(folder) as server, client_of(server) as http:
         project = new_project(http, kernel="hik")
-        y = _fill(http, project, Media(Path(folder) / "media"))
+        y = _fill(http, project, Media(Path(folder) / "media", MAX_PIXELS))
         call(http, "POST", f"{project}/labels", json=entries(y, range(KNOWN)))
         with _browser() as browser:
             address = f"{server.address}/#key={ADMIN}&project={project.removeprefix('/v1/projects/')}"

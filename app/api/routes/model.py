@@ -20,7 +20,7 @@ AT_A_TIME = 100  # predictions that are written in one go
 @routes.post("/projects/{project}/train", status_code=status.HTTP_202_ACCEPTED, response_model=schemas.JobStarted)
 async def train_model(at: Admin, body: schemas.Train) -> Any:
     """Train in the background; people go on with the model there is."""
-    return {"job": await at.in_thread(at.service.train, at.running, tune=body.tune)}
+    return {"job": await at.in_thread(at.service.start_training, at.running, tune=body.tune)}
 
 
 @routes.get("/projects/{project}/model", response_model=schemas.ModelAnswer)
@@ -51,7 +51,7 @@ async def predict_row(at: Reader, body: schemas.PredictOne) -> Any:
 
 
 def _of_items(project: Project, keys: list[str]) -> bytes:
-    return _written(predict_items(project.view, [project.numbers.get(key) for key in keys]))
+    return _written(predict_items(project.view, [project.item_numbers.get(key) for key in keys]))
 
 
 def _table(project: Project, body: schemas.PredictRows) -> Any:

@@ -64,7 +64,7 @@ async def change_project(
     task = catalogue.ChangeProject(at.project, body.name, body.settings, _revision(if_match))
     answer = await at.do(task)
     if task.model_changed:
-        await at.in_thread(at.service.train, at.running, tune=True)
+        await at.in_thread(at.service.start_training, at.running, tune=True)
     return _with_etag(response, answer)
 
 

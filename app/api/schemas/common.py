@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, WithJsonSchema
 
 from app.services.plain import check_plain
-from app.services.project.settings import Known
+from app.services.project.settings import StrictModel
 from app.services.runtime.clock import rfc3339
 
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_plain)]
@@ -38,7 +38,7 @@ Time = Annotated[
 ]
 
 
-class Body(Known):
+class Body(StrictModel):
     """A request body: nothing that is not known."""
 
 

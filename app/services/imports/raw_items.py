@@ -20,7 +20,7 @@ from app.services.plain import check_plain
 from app.services.problems import Invalid
 from app.services.runtime.checks import Check, go_on
 
-Form = Literal["zip", "npz", "jsonl", "csv", "svmlight", "ris"]
+ImportFormat = Literal["zip", "npz", "jsonl", "csv", "svmlight", "ris"]
 PORTION = 500  # items
 GUESSED_FROM = 1000  # rows, or
 GUESSED_BYTES = 2**20  # of a file: nobody can cancel a guess
@@ -75,7 +75,7 @@ class Source(Protocol):
         """All items."""
 
 
-def form_of(path: Path, budgets: Budgets | None = None, check: Check = go_on) -> Form:
+def form_of(path: Path, budgets: Budgets | None = None, check: Check = go_on) -> ImportFormat:
     """What kind of file this is, by its content."""
     if zipfile.is_zipfile(path):
         with open_zip(path, budgets or Budgets(), check) as archive:

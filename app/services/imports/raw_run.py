@@ -10,7 +10,7 @@ from typing import Any
 from app.encoders import Kind, restore
 from app.encoders.text import texts_of
 from app.services.imports.archives import Archive
-from app.services.imports.raw_items import Broken, Form, RawItem, RawPortion, Source
+from app.services.imports.raw_items import Broken, ImportFormat, RawItem, RawPortion, Source
 from app.services.imports.tables import Lines
 from app.services.imports.vectors import Sets, Vectors, holds_sets
 from app.services.items import features
@@ -42,7 +42,7 @@ class RawImport:
         self._broken: list[Broken] = []
         self._seen = self._broken_count = 0
 
-    def run(self, path: Path, form: Form, index_base: int) -> dict[str, Any]:
+    def run(self, path: Path, form: ImportFormat, index_base: int) -> dict[str, Any]:
         """Import a file; the training that follows is the caller's."""
         project = self._project
         rule = project.settings.encoder
@@ -61,7 +61,9 @@ class RawImport:
         encoder = self._project.encoder
         return () if encoder is None else texts_of(encoder.description.get("text_column"))
 
-    def _opened(self, path: Path, form: Form, index_base: int, kind: Any, texts: Sequence[str], folder: Path) -> Any:
+    def _opened(
+        self, path: Path, form: ImportFormat, index_base: int, kind: Any, texts: Sequence[str], folder: Path
+    ) -> Any:
         """The file as a source, which is to be closed."""
         limits = self._project.budgets, self._progress.check
         if form == "zip":

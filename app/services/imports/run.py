@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from app.services.imports.feature_files import Format, Portion, read_portions
-from app.services.imports.raw_items import Form, form_of
+from app.services.imports.raw_items import ImportFormat, form_of
 from app.services.imports.raw_run import RawImport
 from app.services.items import features
 from app.services.items.add import AddItems
@@ -23,7 +23,7 @@ class Import:
     """A file to be read, and whose labels they are, if labels in it count; without a form it is looked at."""
 
     path: Path
-    form: Form | None
+    form: ImportFormat | None
     media: Media
     index_base: int = 1
     annotator: str | None = None

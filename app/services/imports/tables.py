@@ -21,7 +21,7 @@ from app.services.imports.raw_items import (
     MAX_NUMBERS,
     PORTION,
     Broken,
-    Form,
+    ImportFormat,
     RawItem,
     RawPortion,
     checked_item,
@@ -46,7 +46,7 @@ class Lines:
     def __init__(
         self,
         path: Path,
-        form: Form,
+        form: ImportFormat,
         kind: Kind | None,
         texts: Sequence[str],
         budgets: Budgets | None = None,

@@ -54,7 +54,7 @@ class AddItems(Task):
 
     def prepare(self) -> None:
         """Check that the model can read the new items: nothing else is stored."""
-        known = self.project.numbers
+        known = self.project.item_numbers
         new = [item for item in self.new if item.numbered or item.key not in known]
         if new:
             self._needed = max(features.n_columns(item.features for item in new), self.width or 0)

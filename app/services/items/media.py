@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from app.encoders.pictures import FORMATS, MAX_PIXELS
+from app.encoders.pictures import FORMATS
 from app.services.problems import NotFound
 from app.services.runtime.ids import new_id
 
@@ -31,10 +31,11 @@ class Medium:
 
 
 class Media:
-    """The folder of all media."""
+    """The folder of all media, whose pictures have so many pixels at most."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, max_pixels: int) -> None:
         self._folder = folder
+        self._max_pixels = max_pixels
 
     def open(self, project_id: str) -> None:
         """Make room for a project; what is put later finds it gone if the project is deleted."""
@@ -42,7 +43,7 @@ class Media:
 
     def put(self, project_id: str, file: Path) -> str:
         """Take a picture in, all or nothing: its name is the hash of its content. A ValueError says why not."""
-        suffix = checked_picture(file)
+        suffix = checked_picture(file, self._max_pixels)
         content = file.read_bytes()
         name = f"{hashlib.sha256(content).hexdigest()[:40]}.{suffix}"
         kept = self.folder_of(project_id) / name
@@ -76,7 +77,7 @@ class Media:
         return self._folder / project_id
 
 
-def checked_picture(file: Path, most_pixels: int = MAX_PIXELS) -> str:
+def checked_picture(file: Path, max_pixels: int) -> str:
     """The suffix of a picture by its content, never by its name; a ValueError if it is none that encoders read."""
     try:
         with Image.open(file, formats=FORMATS) as picture:
@@ -84,6 +85,6 @@ def checked_picture(file: Path, most_pixels: int = MAX_PIXELS) -> str:
             form = str(picture.format)
     except UNREADABLE as error:
         raise ValueError("not a JPEG, PNG or WebP picture") from error
-    if width * height > most_pixels:
-        raise ValueError(f"{width} x {height} pixels are more than {most_pixels}")
+    if width * height > max_pixels:
+        raise ValueError(f"{width} x {height} pixels are more than {max_pixels}")
     return SUFFIXES[form]

@@ -43,7 +43,7 @@ class AnswerTask(LeasingTask):
 
     def prepare(self) -> None:
         """Predict the items before their labels are learnt."""
-        numbers = self.project.numbers
+        numbers = self.project.item_numbers
         known = [numbers[answer.key] for answer in self.answers if answer.key in numbers]
         self._predicted = predicted_classes(self.project, known)
 
@@ -72,7 +72,7 @@ class AnswerTask(LeasingTask):
         self.answer = self.answer | {"items": []}
 
     def _item(self, place: int, answer: Answer) -> int:
-        item = self.project.numbers.get(answer.key)
+        item = self.project.item_numbers.get(answer.key)
         if item is None:
             raise NotFound(f"entry {place}: there is no item with this key")
         if answer.action == "retract" and self.project.ledger.standing(item, self.annotator) is None:
@@ -167,7 +167,7 @@ class RetractTask(Task):
 
     def record(self, connection: Connection) -> None:
         """One event for each label that goes."""
-        item = self.project.numbers.get(self.key)
+        item = self.project.item_numbers.get(self.key)
         votes = self.project.ledger.votes(item) if item is not None else {}
         whose = [self.annotator] if self.annotator in votes else list(votes) if self.everybody else []
         if item is None or not whose:

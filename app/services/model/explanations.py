@@ -24,7 +24,7 @@ class ExplainItem(Task):
 
     def respond(self) -> None:
         """Classes, means, and what each column adds to them."""
-        learner, item = self.project.learner, self.project.numbers.get(self.key)
+        learner, item = self.project.learner, self.project.item_numbers.get(self.key)
         if item is None:
             raise NotFound("there is no item with this key")
         if learner is None or item >= len(learner):

@@ -67,13 +67,13 @@ def search_of(project: Project) -> Search:
     lots = _lots(project, numbers)
     open_ = np.delete(lots, answered)
     end = open_.min() if len(open_) else np.inf
-    wanted, by_lot = [], []
+    wanted, drawn = [], []
     for item, first in project.ledger.firsts.items():
         label = project.agreed_class(item)
         if label is not None:
             wanted.append(project.is_wanted(label))
-            by_lot.append(first.drawn and lots[item] < end and first.created_at >= project.grown_at)
-    return Search(np.array(wanted, dtype=bool), np.array(by_lot, dtype=bool), len(project.keys))
+            drawn.append(first.drawn and lots[item] < end and first.created_at >= project.grown_at)
+    return Search(np.array(wanted, dtype=bool), np.array(drawn, dtype=bool), len(project.keys))
 
 
 def _lots(project: Project, items: Indices) -> np.ndarray:

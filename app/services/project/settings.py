@@ -28,7 +28,7 @@ SEARCH_ENCODERS: dict[str, dict[str, Any]] = {"text": {"characters": 0, "pairs":
 """Options of encoders that suit a search, unless the owner of the project says something else."""
 
 
-class Known(BaseModel):
+class StrictModel(BaseModel):
     """Nothing that is not known: one error however many strange names there are, which are not repeated."""
 
     model_config = ConfigDict(extra="forbid")
@@ -46,7 +46,7 @@ def _names(names: Mapping[str, str]) -> dict[str, Any]:
     return {"x-names": dict(names)}
 
 
-class ModelSettings(Known):
+class ModelSettings(StrictModel):
     """What the model is made of; a change trains it again. Titles are what people read on the page."""
 
     model_config = ConfigDict(frozen=True)

@@ -111,7 +111,7 @@ class Project:
         self.encoder: StoredEncoder | None = None
         self.fitted: Encoder | None = None  # the same, once somebody needed it
         self.keys: list[str] = []
-        self.numbers: dict[str, int] = {}
+        self.item_numbers: dict[str, int] = {}
         self.batches: list[int] = []
         self.checksums = array("Q")  # of each item and all before it
         self.grown_at = 0.0  # when the last items came
@@ -140,7 +140,7 @@ class Project:
             ledger.apply(Event.of(row))
         held = LeaseBook.of(leases.every(connection, self.id))
         self.keys, self.batches, self.checksums, self.grown_at = keys, batches, checksums, grown_at
-        self.numbers = {key: number for number, key in enumerate(keys)}
+        self.item_numbers = {key: number for number, key in enumerate(keys)}
         self.ledger, self.leases = ledger, held
         self.count_free_items()
         self.stale = False
@@ -203,7 +203,7 @@ class Project:
         self.checksums.append(_checksum(self.checksums, key, batch, created_at))
         self.keys.append(key)
         self.batches.append(batch)
-        self.numbers[key] = number
+        self.item_numbers[key] = number
         return number
 
     def free_new_items(self) -> None:

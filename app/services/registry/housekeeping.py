@@ -98,7 +98,7 @@ class Housekeeping:
         """The watcher goes on if the database does not take the job: the next label makes the training due again."""
         try:
             if running is not None:
-                self._service.train(running, tune=True, requested=False)
+                self._service.start_training(running, tune=True, requested=False)
         except Exception:
             log.exception("a training could not be begun")
 

@@ -81,7 +81,7 @@ class Service:
     @property
     def media(self) -> Media:
         """Pictures of items."""
-        return Media(self.settings.data_dir / "media")
+        return Media(self.settings.data_dir / "media", self.settings.max_pixels)
 
     @property
     def is_ready(self) -> bool:
@@ -153,7 +153,7 @@ class Service:
         if running.training is None and not running.imports and training.is_due(running.project):
             self.housekeeping.note_due(running)
 
-    def train(self, running: Running, *, tune: bool, requested: bool = True) -> str | None:
+    def start_training(self, running: Running, *, tune: bool, requested: bool = True) -> str | None:
         """A training job; one at a time for each project. Unless it was `requested`, not too soon after one failed."""
         with running.lock:
             if self.stopping.is_set() or (running.training is not None and self.jobs.is_active(running.training)):
@@ -172,7 +172,7 @@ class Service:
                 running.failed_at = time.monotonic()
                 raise
             finally:
-                with running.lock:  # not before train() has written it down
+                with running.lock:  # not before start_training() has written it down
                     if running.training == progress.job_id:  # else it was cancelled while it waited
                         running.training = None
 

@@ -11,7 +11,7 @@ from app.services.model.predictions import known_model, predict_items
 from app.services.project.ledger import Ledger
 from app.services.project.view import View
 from app.services.reports.report import Report
-from app.services.reports.sheet import Form, Page, Sheet, lines
+from app.services.reports.sheet import ExportFormat, Page, Sheet, lines
 from app.services.runtime.clock import rfc3339
 
 LABELS = ("key", "label", "votes", "doubt", "unsure", "answered_at")
@@ -22,7 +22,7 @@ MAX_COLUMNS = 500  # of the items' data in a table; where they have more names, 
 
 
 def export_labels(
-    database: Database, project_id: str, form: Form, *, data: bool = False, excel: bool = False
+    database: Database, project_id: str, form: ExportFormat, *, data: bool = False, excel: bool = False
 ) -> Iterator[bytes]:
     """Every item that somebody answered on, as all answers stood at the beginning, with the items' data if wanted.
 
@@ -40,7 +40,7 @@ def export_labels(
     return lines(pages, Sheet(fields, columns), form, excel=excel)
 
 
-def export_history(database: Database, project_id: str, form: Form, *, excel: bool = False) -> Iterator[bytes]:
+def export_history(database: Database, project_id: str, form: ExportFormat, *, excel: bool = False) -> Iterator[bytes]:
     """Every event, in its order."""
     with database.read() as connection:
         Report(connection, project_id)
@@ -48,7 +48,7 @@ def export_history(database: Database, project_id: str, form: Form, *, excel: bo
 
 
 def export_predictions(
-    database: Database, project_id: str, view: View, form: Form, *, excel: bool = False
+    database: Database, project_id: str, view: View, form: ExportFormat, *, excel: bool = False
 ) -> Iterator[bytes]:
     """Every item with its class: what people said, else what the model takes for the most probable."""
     model = known_model(view)

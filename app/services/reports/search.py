@@ -15,7 +15,7 @@ from core.probabilities import log_odds
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
+class SearchStatus:
     """A search between two turns of the writer."""
 
     wanted: str
@@ -37,7 +37,7 @@ class TakeSearch(Task):
         project = self.project
         if project.wanted is None:
             raise Conflict("this project tells classes apart: set the goal find, and the class that is wanted")
-        self.answer = Progress(
+        self.answer = SearchStatus(
             project.wanted,
             search_of(project),
             rule_of(project.settings),
@@ -47,36 +47,36 @@ class TakeSearch(Task):
         )
 
 
-def describe_search(progress: Progress) -> dict[str, Any]:
+def describe_search(status: SearchStatus) -> dict[str, Any]:
     """A search as users see it."""
-    search, rule = progress.search, progress.rule
-    left = _expected_left(progress)
+    search, rule = status.search, status.rule
+    left = _expected_left(status)
     draws = None if rule.is_met(search) else search.draws_needed(rule.target, rule.risk)
     return {
-        "wanted": progress.wanted,
+        "wanted": status.wanted,
         "found": search.found,
         "labelled": len(search.wanted),
         "left": search.left,
         "drawn": int(search.drawn.sum()),
-        "idle": progress.idle,
+        "idle": status.idle,
         "expected_left": left,
         "lowest_recall": search.lowest_recall(rule.risk),
         "draws_needed": draws,
-        "sampling": progress.is_sampling,
+        "sampling": status.is_sampling,
         "stop": draws is None,
-        "sentence": _sentence(progress, left, draws),
+        "sentence": _sentence(status, left, draws),
         "curve": [{"labels": labels, "found": found} for labels, found in search.curve],
         "rule": asdict(rule),
     }
 
 
-def _expected_left(progress: Progress) -> float | None:
+def _expected_left(status: SearchStatus) -> float | None:
     """By the model; None before it can tell classes apart."""
-    model = progress.model
-    if model is None or not model.tells_classes_apart or progress.wanted not in model.nodes.given:
+    model = status.model
+    if model is None or not model.tells_classes_apart or status.wanted not in model.nodes.given:
         return None
-    columns, free, left_out = model.nodes.below(progress.wanted), np.flatnonzero(model.labels < 0), model.left_out
-    wanted = model.nodes.covers(progress.wanted, left_out.labels)
+    columns, free, left_out = model.nodes.below(status.wanted), np.flatnonzero(model.labels < 0), model.left_out
+    wanted = model.nodes.covers(status.wanted, left_out.labels)
     return expected_left(
         log_odds(left_out.means, columns),
         wanted,
@@ -84,9 +84,9 @@ def _expected_left(progress: Progress) -> float | None:
     )
 
 
-def _sentence(progress: Progress, left: float | None, draws: int | None) -> str:
+def _sentence(status: SearchStatus, left: float | None, draws: int | None) -> str:
     """Whether to go on, for whoever leads the search."""
-    search, rule = progress.search, progress.rule
+    search, rule = status.search, status.rule
     found = f"{search.found:,} found"
     if search.left == 0:
         return f"Done: all items are labelled, {found}."
@@ -94,7 +94,7 @@ def _sentence(progress: Progress, left: float | None, draws: int | None) -> str:
     if draws is None:
         share = f"{100 * rule.target:.3g} %"
         return f"You can stop: {found}, which are at least {share} of all there are; that is {sure} sure."
-    if progress.is_sampling:
+    if status.is_sampling:
         return f"Keep labelling: {found}. If none of the next {draws:,} items drawn at random is wanted, you can stop."
     more = "" if left is None else f", and the model expects about {max(round(left), 0):,} more"
     return f"Keep labelling: {found}{more}. The most likely items come first."

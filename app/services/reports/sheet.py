@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from app.services.items import ris
 
-Form = Literal["jsonl", "csv", "ris"]
+ExportFormat = Literal["jsonl", "csv", "ris"]
 Page = list[dict[str, Any]]
 
 NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?")
@@ -53,7 +53,7 @@ class Sheet:
         return cells
 
 
-def lines(pages: Iterator[Page], sheet: Sheet, form: Form, *, excel: bool = False) -> Iterator[bytes]:
+def lines(pages: Iterator[Page], sheet: Sheet, form: ExportFormat, *, excel: bool = False) -> Iterator[bytes]:
     """The pages of a file; a table for Excel begins with a byte-order mark."""
     if form == "csv":
         yield (BYTE_ORDER_MARK if excel else "").encode() + _as_csv([sheet.header()])

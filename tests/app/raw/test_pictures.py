@@ -5,6 +5,7 @@ from PIL import Image
 
 from tests.app.input.calls import assert_problem
 from tests.app.raw.files import as_zip, imported, picture, pictures
+from tests.app.services.projects import open_project, service_in
 from tests.app.site import Site
 
 FILES = pictures(24) | {"broken.png": picture("circle", 0)[:200], "drawing.svg": b"<svg/>", "notes.txt": b"hello"}
@@ -108,3 +109,15 @@ def test_a_deleted_project_leaves_no_pictures(site):
 
 def test_nothing_is_left_of_an_import(site, result):
     assert list(site.service.uploads.iterdir()) == []
+
+
+def test_a_service_with_a_lower_limit_of_pixels_takes_no_larger_picture(tmp_path):
+    files = {"small.png": (20, 20), "large.png": (20, 21)}
+    for name, size in files.items():
+        Image.new("RGB", size).save(tmp_path / name)
+    with service_in(tmp_path / "data", max_pixels=400) as service:
+        project = open_project(service, n=0).project.id
+        service.media.open(project)
+        assert service.media.put(project, tmp_path / "small.png").endswith(".png")
+        with pytest.raises(ValueError, match="20 x 21 pixels are more than 400"):
+            service.media.put(project, tmp_path / "large.png")

@@ -109,7 +109,7 @@ def test_a_pool_never_gets_a_posterior_that_solves_for_each_of_its_rows():
         restored = OnlineLearner.restore(Settings(levels=None, max_memory=1.0, **settings), learner.state())
         for one in (learner, restored):
             assert {model.name for model in regressions(one._model)} == {"dual"}
-            assert {model.pool.rows for model in regressions(one._model)} == {60}
+            assert {model.pool_size.rows for model in regressions(one._model)} == {60}
 
 
 def regressions(labelled):

@@ -6,7 +6,7 @@ from scipy.special import softmax
 
 from core import OnlineLearner, Settings
 from core.factory import make_operator, make_reader, make_regression
-from core.learner.build import choose
+from core.learner.choices import choose
 from core.learner.record import Labelling
 from core.models.parameters import Parameters
 from core.selection import likelihood as module
@@ -115,7 +115,7 @@ def test_it_is_decided_again_when_labels_have_doubled(monkeypatch):
         calls.append((len(labels), incumbent))
         return Verdict("softmax", "log loss", reason="said so"), None
 
-    monkeypatch.setattr("core.learner.build.choose_likelihood", choose)
+    monkeypatch.setattr("core.learner.choices.choose_likelihood", choose)
     x, y, _ = drawn(140)
     parameters = Parameters()
     for n in (40, 60, 100, 120):

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from core.classes import ClassTree
-from core.softmax import Prior, TreeScores
+from core.experiments.tree_scores import TreeScores
+from core.softmax import Prior
 from tests.core.softmax.problems import operator
 
 

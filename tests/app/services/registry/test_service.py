@@ -87,7 +87,7 @@ def test_trainings_take_turns_with_imports(service, tmp_path, monkeypatch):
 
     monkeypatch.setattr(training, "train", train)
     monkeypatch.setattr("app.services.imports.run.train", train, raising=False)
-    jobs = [service.train(running, tune=False)]
+    jobs = [service.start_training(running, tune=False)]
     for n in range(3):
         file = tmp_path / f"{n}.csv"
         file.write_text("key,a,b,c,d\n" + "\n".join(f"new-{n}-{i},0.1,0.2,0.3,0.{i}" for i in range(1, 6)))

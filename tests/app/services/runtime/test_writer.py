@@ -166,9 +166,9 @@ def test_a_task_that_fails_unexpectedly_fails_alone(service, step):
     again = running.writer.do(answers(running, "A", i44="b"))
     assert again["accepted"] == 1
     project = running.project
-    assert (project.keys[40:], project.numbers["i44"]) == ([f"i{i}" for i in range(40, 45)], 44)
+    assert (project.keys[40:], project.item_numbers["i44"]) == ([f"i{i}" for i in range(40, 45)], 44)
     assert project.ledger.votes(8) == {}
-    assert project.leases.holders(project.numbers[asked["items"][0]["key"]]) == {"C"}
+    assert project.leases.holders(project.item_numbers[asked["items"][0]["key"]]) == {"C"}
     assert_as_rebuilt(running)
 
 

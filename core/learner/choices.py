@@ -10,7 +10,7 @@ from core.classes import Nodes
 from core.factory import make_operator, make_reader
 from core.learner.record import Labelling
 from core.models.parameters import Parameters
-from core.models.registry import likelihood_in_use, with_kernel
+from core.models.registry import likelihood_in_use, regression_settings
 from core.probabilities import Likelihood
 from core.selection.compare import Verdict
 from core.selection.kernel import Choice, choose_kernel, first_kernel
@@ -49,7 +49,7 @@ def choose(
     parameters, kernel, model, likelihood, is_tuned = labelling.parameters, None, None, None, False
     if "auto" not in (settings.kernel, settings.model, settings.levels, settings.likelihood):
         return parameters, Choices()
-    known = Known.of(x, labelling)
+    known = LabelledRows.of(x, labelling)
     parameters = _choose_levels(settings, parameters, known)
     if settings.kernel == "auto":
         parameters, kernel = _choose_kernel(settings, parameters, known, on_step)
@@ -63,7 +63,7 @@ def choose(
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class LabelledRows:
     """What choices are made by: n labelled items of all rows x."""
 
     x: Table
@@ -72,7 +72,7 @@ class Known:
     n_classes: int
 
     @classmethod
-    def of(cls, x: Table, labelling: Labelling) -> "Known":
+    def of(cls, x: Table, labelling: Labelling) -> "LabelledRows":
         """Labels of classes that nothing is a kind of."""
         nodes = Nodes(labelling.classes, labelling.parents)
         number = {name: number for number, name in enumerate(nodes.classes)}
@@ -97,10 +97,10 @@ class Known:
         return self.has_classes and len(self) >= max(least, 2 * before)
 
 
-def _choose_levels(settings: Settings, parameters: Parameters, known: Known) -> Parameters:
+def _choose_levels(settings: Settings, parameters: Parameters, known: LabelledRows) -> Parameters:
     """The rule for levels, where so many labels make level space the quicker one. Once few, they stay few."""
     regression = likelihood_in_use(settings, parameters) == "gaussian"
-    plain = with_kernel(settings, parameters.kernel) if regression else settings
+    plain = regression_settings(settings, parameters.kernel) if regression else settings
     is_open = settings.levels == "auto" and parameters.levels != "few" and plain.kernel == "hik"
     if not is_open or not known.has_classes:
         return parameters
@@ -109,7 +109,7 @@ def _choose_levels(settings: Settings, parameters: Parameters, known: Known) -> 
 
 
 def _choose_kernel(
-    settings: Settings, parameters: Parameters, known: Known, on_step: Callable[[], object]
+    settings: Settings, parameters: Parameters, known: LabelledRows, on_step: Callable[[], object]
 ) -> tuple[Parameters, Choice | None]:
     if not known.are_enough(MIN_CHOICE_LABELS, parameters.decided_at):
         return parameters, None
@@ -123,7 +123,7 @@ def _choose_kernel(
 
 
 def _choose_model(
-    settings: Settings, parameters: Parameters, known: Known, on_step: Callable[[], object]
+    settings: Settings, parameters: Parameters, known: LabelledRows, on_step: Callable[[], object]
 ) -> tuple[Parameters, Verdict | None]:
     if not known.are_enough(least_labels(settings), parameters.compared_at):
         return parameters, None
@@ -135,7 +135,7 @@ def _choose_model(
 
 
 def _choose_likelihood(
-    settings: Settings, parameters: Parameters, known: Known, on_step: Callable[[], object], *, in_parts: bool
+    settings: Settings, parameters: Parameters, known: LabelledRows, on_step: Callable[[], object], *, in_parts: bool
 ) -> tuple[Parameters, Verdict | None]:
     if not known.are_enough(MIN_LABELS, parameters.weighed_at):
         return parameters, None
@@ -156,10 +156,10 @@ def _choose_likelihood(
     return replace(parameters, likelihood=likelihood, theta=theta, warnings=warnings, sharpness=sharpness), choice
 
 
-def _with_kernel(settings: Settings, parameters: Parameters, known: Known) -> Settings:
+def _with_kernel(settings: Settings, parameters: Parameters, known: LabelledRows) -> Settings:
     """Settings with the kernel in use, where it is left open."""
     kernel = parameters.kernel or (first_kernel(settings, known.x) if settings.kernel == "auto" else None)
-    return with_kernel(settings, kernel)
+    return regression_settings(settings, kernel)
 
 
 def _mild_noise(choice: Choice, x: Table) -> float:
