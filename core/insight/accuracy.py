@@ -14,7 +14,7 @@ from core.insight.track_record import Draw
 
 TARGET = 0.95
 RISK = 0.05  # that the accuracy was ever below its lower bound
-SURE = 0.95  # of the target, to stop
+SURE = 0.97  # of the target, to stop
 ENOUGH = 10  # draws below which nothing is said
 SELDOM = 0.2  # probability below which draws speak against a target
 FEW = 5  # below which it is not asked whether more are worth their while

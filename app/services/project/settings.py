@@ -244,7 +244,7 @@ class ProjectSettings(ModelSettings):
         0.95,
         title="Target accuracy",
         description="the share of the items without a label that the model should class right: the page says stop when "
-        "it is 95 % sure of that; not with goal find",
+        "it is 97 % sure of that; not with goal find",
     )
     overlap: Annotated[int, Field(ge=1, le=50)] = Field(
         1, title="People per item", description="how many people label each item"
