@@ -105,7 +105,9 @@ class Accuracy(BaseModel):
     expected_more: float | None = Field(description="the best guess after so many more labels as `more` says")
     more: int
     sure: float | None = Field(description="the probability that the target is met")
-    stop: bool = Field(description="whether the target is met with a probability of 97 % or more, and no late draws speak against it")
+    stop: bool = Field(
+        description="whether the target is met with a probability of 97 % or more, and no late draws speak against it"
+    )
     sentence: str = Field(description="what was seen, in words")
     advice: str = Field(description="whether to keep labelling, in words")
 
