@@ -81,7 +81,7 @@ def leave_one_out_accuracy(outcomes: Bools) -> Estimate:
     n, right = len(outcomes), int(outcomes.sum())
     if n < ENOUGH:
         return Estimate(LEFT_OUT, None, None, None, f"{n} labels are too few, {ENOUGH} are needed")
-    meaning = f"{right} of {n} labels are predicted by all the others; most were asked for because they are hard"
+    meaning = f"{right} of {n} labels are predicted by all the others; those asked for are harder than most items"
     return Estimate(LEFT_OUT, right / n, *interval(right, n), meaning)
 
 
