@@ -137,7 +137,7 @@ def test_what_was_learnt_ahead_of_a_commit_that_failed_is_taken_back(service, mo
     assert np.array_equal(running.project.learner.mean, mean)
     (asked,) = in_one_turn(running, AskTask(running.project, "B", Ask()))
     assert running.project.leases.holders(5) <= {"B"}
-    assert list(running.project.leases.items()) == [running.project.numbers[asked["items"][0]["key"]]]
+    assert list(running.project.leases.items()) == [running.project.item_numbers[asked["items"][0]["key"]]]
     in_one_turn(running, answers(running, "A", i5="a"))
     assert_as_rebuilt(running)
 
