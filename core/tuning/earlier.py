@@ -10,6 +10,7 @@ from core.posterior import LabelRegression, one_vs_all
 
 NOISES = (1.0, 2.0, 4.0, 8.0, 16.0)  # times what a search has found
 EARLY = 4  # the first label in so many: before them too little was known
+LEAST = 50  # labels that tell how much noise there is: of fewer, the first of each region all come unexpected
 MANY = 1000  # labels above which the later ones say enough, and a factor in their order costs too much
 
 
@@ -32,7 +33,7 @@ def raise_noise(model: LabelRegression, on_step: Callable[[], object] = lambda: 
     seems to be less noise than there is. The amplitude follows, so that variances fit these errors.
     """
     n = len(model.labels)
-    if n > MANY:
+    if not LEAST <= n <= MANY:
         return
     targets, late = one_vs_all(model.labels, model.n_classes), slice(n // EARLY, None)
     best, least, amplitude = 1.0, np.inf, 1.0

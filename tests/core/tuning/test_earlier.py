@@ -33,7 +33,7 @@ def errors(settings, operator, y, noise, factors):
 
 
 def test_the_noise_is_the_one_by_which_fewer_labels_predict_the_next_best():
-    settings, operator, y, model = noisy(40, noise=0.02)
+    settings, operator, y, model = noisy(52, noise=0.02)
     model.noise_factors = np.linspace(1.0, 2.0, len(y))
     model.refit()
     factors = model.noise_factors
@@ -41,21 +41,25 @@ def test_the_noise_is_the_one_by_which_fewer_labels_predict_the_next_best():
     best = min(found, key=lambda times: found[times][0])
     assert best > 1.0
     raise_noise(model)
-    rows = operator.training_rows(np.arange(40))
+    rows = operator.training_rows(np.arange(52))
     amplitude = model.operator.diagonal(rows) / operator.diagonal(rows)
     assert np.allclose(amplitude, model.noise / (0.02 * best))
     assert errors(settings, model.operator, y, model.noise, factors)[1] == pytest.approx(1.0)
 
 
 def test_noise_that_is_there_already_stays(monkeypatch):
-    _, _, _, model = noisy(40, flipped=0.0, noise=50.0)
+    _, _, _, model = noisy(52, flipped=0.0, noise=50.0)
     kernel = model.operator.kernel
     raise_noise(model)
     assert (model.noise, model.operator.kernel) == (50.0, kernel)
-    _, _, _, model = noisy(40, noise=0.001)
-    monkeypatch.setattr(earlier, "MANY", 39)
+    _, _, _, model = noisy(52, noise=0.001)
+    for limit, labels in (("MANY", 51), ("LEAST", 53)):
+        with monkeypatch.context() as patched:
+            patched.setattr(earlier, limit, labels)
+            raise_noise(model)
+        assert model.noise == 0.001
     raise_noise(model)
-    assert model.noise == 0.001
+    assert model.noise > 0.001
 
 
 def between_classes(n, seed):
