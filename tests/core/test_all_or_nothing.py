@@ -180,7 +180,7 @@ LEARNER_CHANGES = {
     "add items": lambda learner: learner.add_items(MORE),
     "merge classes": lambda learner: learner.merge_classes("cat", "ant"),
     "rename a class": lambda learner: learner.rename_class("cat", "civet"),
-    "remember": lambda learner: learner.remember({40: 1}),
+    "remember": lambda learner: learner.remember({40: (1, 12, 60)}),
     "tune": lambda learner: learner.tune(),
     "state": lambda learner: learner.state(),
 }
