@@ -107,8 +107,10 @@ def test_a_sample_counts_up_to_the_first_item_that_nobody_has_answered(project):
 def test_new_items_begin_a_new_search(project):
     project.patch("", {"settings": {"search": "random"}})
     search(project, 5)
-    assert project.get("/search")["drawn"] == 5
-    assert project.get("/search")["idle"] > 0
+    project.label({next_item(project)["key"]: "other"})
+    progress = project.get("/search")
+    assert progress["drawn"] == 6
+    assert progress["idle"] > 0
     project.add(X[:10] + 0.01, first=200)
     progress = project.get("/search")
     assert (progress["drawn"], progress["idle"]) == (0, 0)
