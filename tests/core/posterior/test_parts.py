@@ -110,6 +110,7 @@ def test_a_change_sees_whether_what_comes_out_is_finite(largest):
     rows = np.ones((40, 1))
     rows[29] = largest
     part = Part(rows, np.full((40, 3), 0.5), np.ones(40))
-    moved = Moved(lambda some: some, np.array([[2.0, -1.0, 0.0]]), 0.5)(part)
+    with np.errstate(over="ignore", invalid="ignore"):  # of which only the interpreter warns
+        moved = Moved(lambda some: some, np.array([[2.0, -1.0, 0.0]]), 0.5)(part)
     assert moved.finite == np.isfinite(moved.mean).all() == moved.take(np.arange(40)).is_finite == (largest == 1.0)
     assert part.is_finite
