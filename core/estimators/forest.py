@@ -221,18 +221,18 @@ class GPHIKForestClassifier(ClassifierMixin, HiddenParameters):  # type: ignore[
         reference = np.unique(np.linspace(0, pool.shape[0] - 1, REFERENCE).astype(np.int64))
         return ForestState.of(self._fitted, pool, free, reference, known)
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Rows, labels, trees and hyperparameters as plain arrays, which `restore` takes."""
+    def dump(self) -> dict[str, NDArray[Any]]:
+        """Rows, labels, trees and hyperparameters as plain arrays, which `load` takes."""
         names = self.classes_ if self.classes_.dtype != object else self.classes_.astype(str)
         kernel = self.choice_.name if hasattr(self, "choice_") else ""
         return {**forest_state.dump(self._fitted), "classes": names, "kernel": np.array(kernel)}
 
     @all_or_nothing
-    def restore(self, arrays: Arrays) -> Self:
-        """Become the model that gave this state, with the arguments it had.
+    def load(self, arrays: Arrays) -> Self:
+        """Become the model that gave these arrays, with the arguments it had.
 
         >>> model = GPHIKForestClassifier(n_trees=2).fit([[0.0], [1.0]], ["a", "b"])
-        >>> GPHIKForestClassifier(n_trees=2).restore(model.state()).predict([[0.1]]).tolist()
+        >>> GPHIKForestClassifier(n_trees=2).load(model.dump()).predict([[0.1]]).tolist()
         ['a']
         """
         settings, kernel = self._checked_settings(), str(arrays["kernel"])

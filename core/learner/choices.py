@@ -111,7 +111,7 @@ def _choose_levels(settings: Settings, parameters: Parameters, known: LabelledRo
 def _choose_kernel(
     settings: Settings, parameters: Parameters, known: LabelledRows, on_step: Callable[[], object]
 ) -> tuple[Parameters, Choice | None]:
-    if not known.are_enough(MIN_CHOICE_LABELS, parameters.decided_at):
+    if not known.are_enough(MIN_CHOICE_LABELS, parameters.kernel_chosen_at):
         return parameters, None
     rows, size = known.rows, known.x.shape[0]
     choice = choose_kernel(settings, rows, known.labels, known.n_classes, parameters.kernel, size, on_step)
@@ -119,28 +119,28 @@ def _choose_kernel(
     noise = choice.noise if regression else _mild_noise(choice, rows)
     theta = (*map(float, choice.kernel.theta), noise)
     same = parameters if choice.name == parameters.kernel else replace(parameters, trees=(), grown_at=0)
-    return replace(same, kernel=choice.name, decided_at=len(known), theta=theta), choice
+    return replace(same, kernel=choice.name, kernel_chosen_at=len(known), theta=theta), choice
 
 
 def _choose_model(
     settings: Settings, parameters: Parameters, known: LabelledRows, on_step: Callable[[], object]
 ) -> tuple[Parameters, Verdict | None]:
-    if not known.are_enough(least_labels(settings), parameters.compared_at):
+    if not known.are_enough(least_labels(settings), parameters.model_chosen_at):
         return parameters, None
     plain = _with_kernel(settings, parameters, known)
     choice = choose_model(plain, known.rows, known.labels, known.n_classes, parameters.model, on_step)
     if choice.name != parameters.model:
         parameters = replace(parameters, trees=(), grown_at=0)
-    return replace(parameters, model=choice.name, compared_at=len(known)), choice
+    return replace(parameters, model=choice.name, model_chosen_at=len(known)), choice
 
 
 def _choose_likelihood(
     settings: Settings, parameters: Parameters, known: LabelledRows, on_step: Callable[[], object], *, in_parts: bool
 ) -> tuple[Parameters, Verdict | None]:
-    if not known.are_enough(MIN_LABELS, parameters.weighed_at):
+    if not known.are_enough(MIN_LABELS, parameters.likelihood_chosen_at):
         return parameters, None
     before = likelihood_in_use(settings, parameters)
-    parameters = replace(parameters, weighed_at=len(known))
+    parameters = replace(parameters, likelihood_chosen_at=len(known))
     if in_parts:
         choice, found = Verdict("gaussian", MEASURE, reason="pools in parts have label regression alone"), None
     else:

@@ -221,7 +221,7 @@ class OnlineLearner(Drafted):
         """The most probable class of some items, or of all."""
         if items is not None:
             items = check_numbers("items", items, len(self))
-        return self._model.answers.predicted(items)
+        return self._model.item_predictions.predicted(items)
 
     @property
     def is_here(self) -> bool:
@@ -298,7 +298,7 @@ class OnlineLearner(Drafted):
             now.version,
             now.nodes,
             model.parts,
-            model.answers,
+            model.item_predictions,
             model.noise,
             model.noises,
             model.labels,
@@ -496,18 +496,18 @@ class OnlineLearner(Drafted):
         return learner
 
     @all_or_nothing
-    def state(self, *, refit: bool = True) -> dict[str, NDArray[Any]]:
-        """Everything but the settings as plain arrays, for `restore`.
+    def dump(self, *, refit: bool = True) -> dict[str, NDArray[Any]]:
+        """Everything but the settings as plain arrays, for `load`.
 
-        The posterior is first solved from scratch, so that the restored one is the same, bit for bit; without `refit`
-        that is left to `restore`, which then differs by rounding.
+        The posterior is first solved from scratch, so that the loaded one is the same, bit for bit; without `refit`
+        that is left to `load`, which then differs by rounding.
         """
         if refit:
             self._model.refit()
             self._model.refresh()
         parents = [self.nodes.parents.get(name, "") for name in self.nodes.given]
         return {
-            **self._fitted.state(warm=not refit),
+            **self._fitted.dump(warm=not refit),
             "classes": np.array(self.nodes.given, dtype=np.str_),
             "parents": np.array(parents, dtype=np.str_),
             "draws": np.array([(item, *draw) for item, draw in self._record.draws.items()], np.int64).reshape(-1, 4),
@@ -517,15 +517,15 @@ class OnlineLearner(Drafted):
         }
 
     @classmethod
-    def restore(cls, settings: Settings, state: Arrays, allocate: Allocate = np.empty) -> "OnlineLearner":
-        """The learner that gave this state, under the settings it had."""
-        names = state["classes"].tolist()
-        parents = {name: parent for name, parent in zip(names, state["parents"].tolist(), strict=True) if parent}
+    def load(cls, settings: Settings, arrays: Arrays, allocate: Allocate = np.empty) -> "OnlineLearner":
+        """The learner that gave these arrays, under the settings it had."""
+        names = arrays["classes"].tolist()
+        parents = {name: parent for name, parent in zip(names, arrays["parents"].tolist(), strict=True) if parent}
         learner = cls(settings, names, allocate=allocate, parents=parents)
-        learner._in_use = ModelInUse.restore(settings, state, learner.nodes.tree, allocate)
-        draws = {item: Draw(*draw) for item, *draw in state["draws"].tolist()}
-        learner._record = TrackRecord(draws, state["guesses"], state["later_guesses"])
-        learner.version = int(state["version"])
+        learner._in_use = ModelInUse.load(settings, arrays, learner.nodes.tree, allocate)
+        draws = {item: Draw(*draw) for item, *draw in arrays["draws"].tolist()}
+        learner._record = TrackRecord(draws, arrays["guesses"], arrays["later_guesses"])
+        learner.version = int(arrays["version"])
         return learner
 
     def _add_new_classes(self, names: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from core.insight.accuracy import TARGET, Accuracy, Draws, judge
 from core.insight.novelty import novelty_left_out, unlike_above
 from core.insight.stopping import Estimate, estimates
 from core.insight.track_record import Draw, TrackRecord
-from core.models.base import Answers, LeftOut, ModelName
+from core.models.base import ItemPredictions, LeftOut, ModelName
 from core.posterior import Part, Parts
 from core.posterior.parts import concatenate_parts, means_of, variances_of
 from core.probabilities import Likelihood, novelty
@@ -39,7 +39,7 @@ class Published:
     version: int
     nodes: Nodes
     pool: Parts  # mean and variance of the items
-    answers: Answers  # classes and probabilities of the items
+    item_predictions: ItemPredictions  # classes and probabilities of the items
     noise: float
     noises: Floats  # items; of the label there is, or of one to come
     labels: Indices  # items; node numbers, -1 without a label
@@ -85,7 +85,7 @@ class Published:
         """What is predicted of some items."""
         some = self.pool.take(items)
         known = None if self.prior is None else novelty(some.variance, self.prior(some.rows))
-        return Predictive(some.mean, some.variance, self.answers.probabilities(items), known)
+        return Predictive(some.mean, some.variance, self.item_predictions.probabilities(items), known)
 
     @cached_property
     def novelty(self) -> Floats | None:
@@ -111,11 +111,11 @@ class Published:
     @cached_property
     def probabilities(self) -> Floats:
         """Of each item and class."""
-        return self.answers.probabilities()
+        return self.item_predictions.probabilities()
 
     def probabilities_of(self, items: Indices) -> Floats:
         """Of some items and each class."""
-        return self.answers.probabilities(items)
+        return self.item_predictions.probabilities(items)
 
     @property
     def tells_classes_apart(self) -> bool:
@@ -126,22 +126,22 @@ class Published:
     @property
     def predicted(self) -> Indices:
         """The most probable class of each item."""
-        return self.answers.predicted()
+        return self.item_predictions.predicted()
 
     def predicted_of(self, items: Indices) -> Indices:
         """The most probable class of some items."""
-        return self.answers.predicted(items)
+        return self.item_predictions.predicted(items)
 
     @cached_property
     def uncertainty(self) -> Floats:
         """The probability that the predicted class of each item is wrong; items."""
-        return self.answers.uncertainty()
+        return self.item_predictions.uncertainty()
 
     @cached_property
     def left_out(self) -> LeftOut:
         """Each label predicted by the others, from what is published: no system is solved for it."""
         items = np.flatnonzero(self.labels >= 0)
-        return self.answers.left_out(items, self.labels[items], self.noises[items], self.nodes.tree)
+        return self.item_predictions.left_out(items, self.labels[items], self.noises[items], self.nodes.tree)
 
     def accuracy(self, target: float = TARGET, draws: Mapping[int, Draw] | None = None) -> Accuracy:
         """How many of the items without a label are classed right, by items drawn at random.

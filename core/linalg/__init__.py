@@ -12,7 +12,7 @@ from core.linalg.lanczos import largest_eigenpairs
 from core.linalg.level_system import LevelSystem
 from core.linalg.linear_operator import LinearOperator, LinearPredictor
 from core.linalg.normalised_operator import NormalisedOperator, NormalisedTable, histogram_operator
-from core.linalg.operator import KernelSum, Operator, Predictor, gram
+from core.linalg.operator import KernelExpansion, Operator, Predictor, gram
 from core.linalg.sum_operator import ChannelSum, SumOperator
 from core.linalg.units import AtBound, Units
 
@@ -27,7 +27,7 @@ __all__ = [
     "Factor",
     "HistogramOperator",
     "KernelError",
-    "KernelSum",
+    "KernelExpansion",
     "LevelFeatures",
     "LevelSystem",
     "LinearOperator",

@@ -9,7 +9,7 @@ from core._types import Floats, Indices, Table
 from core.drafts import Drafted
 from core.kernels import DenseKernel, RBFKernel
 from core.linalg.linear_operator import LinearPredictor
-from core.linalg.operator import KernelSum, check_rows_finite
+from core.linalg.operator import KernelExpansion, check_rows_finite
 from core.rows import Rows, vectors
 from core.vectors import PoolVectors
 
@@ -37,7 +37,7 @@ class RBFPredictor:
         return self if by is None else RBFPredictor(self.kernel, self.x, self.v @ by)
 
 
-def dense_predictor(kernel: DenseKernel, x: Floats, v: Floats) -> KernelSum:
+def dense_predictor(kernel: DenseKernel, x: Floats, v: Floats) -> KernelExpansion:
     """The function x -> k(x, X) V of n rows X; for the linear kernel that is one vector a column, whatever n."""
     if isinstance(kernel, RBFKernel):
         return RBFPredictor(kernel, x, v)
@@ -66,7 +66,7 @@ class DenseOperator(Drafted):
     def product(self, v: Floats) -> Floats:
         return self.predictor(v)(self.x)
 
-    def predictor(self, v: Floats) -> KernelSum:
+    def predictor(self, v: Floats) -> KernelExpansion:
         return dense_predictor(self.kernel, self.x, v)
 
     def pull_back(self, e: Floats, f: Floats) -> Floats:
@@ -75,7 +75,7 @@ class DenseOperator(Drafted):
     def pull_back_matrix(self, gradient: Floats) -> Floats:
         return self.kernel.pull_back(self.x, gradient)
 
-    def difference(self, query: Rows, beta: Floats) -> KernelSum:
+    def difference(self, query: Rows, beta: Floats) -> KernelExpansion:
         x: Floats = vectors(query)
         return dense_predictor(self.kernel, np.vstack([self.x, x]), np.vstack([-beta, np.eye(len(x))]))
 

@@ -14,7 +14,7 @@ from core.drafts import Drafted
 from core.histograms import CodedRows, Histograms, LevelTable, code_rows
 from core.kernels import IntersectionKernel
 from core.linalg.features import LevelFeatures
-from core.linalg.operator import COLUMNS, KernelSum, check_rows_finite
+from core.linalg.operator import COLUMNS, KernelExpansion, check_rows_finite
 from core.linalg.products import gather, scatter
 from core.rows import Rows, coded_rows, histogram_rows
 
@@ -117,7 +117,7 @@ class HistogramOperator(Drafted):
     def product(self, v: Floats) -> Floats:
         return gather(self.rows.codes, self.rows.starts, self._table(v))
 
-    def predictor(self, v: Floats) -> KernelSum:
+    def predictor(self, v: Floats) -> KernelExpansion:
         return self.lookup(self._table(v))
 
     def pull_back(self, e: Floats, f: Floats) -> Floats:
@@ -140,7 +140,7 @@ class HistogramOperator(Drafted):
         by_u = features.by_u(by_gap)
         return self.kernel.pull_back(levels.values[levels.order], levels.dims[levels.order], by_u)
 
-    def difference(self, query: Rows, beta: Floats) -> KernelSum:
+    def difference(self, query: Rows, beta: Floats) -> KernelExpansion:
         return self.lookup(self.profile(query) - self._table(beta))
 
     def lookup(self, table: Floats) -> LookupTable:

@@ -20,10 +20,10 @@ class Predictor(Protocol):
         ...
 
 
-class KernelSum(Predictor, Protocol):
+class KernelExpansion(Predictor, Protocol):
     """The function x -> k(x, X) V for fixed X and V, plus a constant."""
 
-    def for_items(self, by: Floats | None = None) -> "KernelSum":
+    def for_items(self, by: Floats | None = None) -> "KernelExpansion":
         """The same for pool items alone, times a matrix (M x columns): only what has to be sent to workers."""
         ...
 
@@ -46,7 +46,7 @@ class Operator(Protocol):
         """K V, n x M."""
         ...
 
-    def predictor(self, v: Floats) -> KernelSum:
+    def predictor(self, v: Floats) -> KernelExpansion:
         """The function x -> k(x, X) V."""
         ...
 
@@ -58,7 +58,7 @@ class Operator(Protocol):
         """Gradient by the kernel's theta of a function whose gradient by K (n x n, symmetric) is given."""
         ...
 
-    def difference(self, query: Rows, beta: Floats) -> KernelSum:
+    def difference(self, query: Rows, beta: Floats) -> KernelExpansion:
         """The functions x -> k(x, query) - k(x, X) beta, one for each row of the query; beta n x rows."""
         ...
 

@@ -9,7 +9,7 @@ import numpy as np
 from core._types import Floats, Indices
 from core.drafts import Drafted
 from core.kernels import SumKernel, own_parameters
-from core.linalg.operator import KernelSum, Operator
+from core.linalg.operator import KernelExpansion, Operator
 from core.rows import ChannelRows, Rows, channel_rows
 
 
@@ -17,7 +17,7 @@ from core.rows import ChannelRows, Rows, channel_rows
 class ChannelSum:
     """x -> sum_c weight_c f_c(x_c) + constant."""
 
-    functions: tuple[KernelSum, ...]  # of M columns each
+    functions: tuple[KernelExpansion, ...]  # of M columns each
     weights: Floats
     constant: Floats  # M
 

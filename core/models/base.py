@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core._jit.ahead import Items
 from core._types import Floats, Indices
 from core.classes import ClassTree
-from core.linalg import AtBound, KernelSum, Operator, Predictor
+from core.linalg import AtBound, KernelExpansion, Operator, Predictor
 from core.models.parameters import Parameters
 from core.models.state import PoolState
 from core.posterior import Part, Parts, one_vs_all
@@ -43,7 +43,7 @@ class LeftOut:
         return most_probable(self.probabilities, self.means)
 
 
-class Answers(Protocol):
+class ItemPredictions(Protocol):
     """Predictions for the items of a pool at one moment: immutable, for any number of readers."""
 
     def probabilities(self, items: Indices | None = None) -> Floats:
@@ -145,7 +145,7 @@ class PoolModel(Protocol):
         """What training found, to begin from again; `ModelInUse` adds the names of kernel and model."""
 
     @property
-    def answers(self) -> Answers:
+    def item_predictions(self) -> ItemPredictions:
         """What readers see of the items."""
 
     @property
@@ -237,10 +237,10 @@ class PoolModel(Protocol):
 class PartsModel(PoolModel, Protocol):
     """A model whose pool may be in parts, in other processes or on other machines."""
 
-    def covariance_with(self, rows: Rows) -> KernelSum:
+    def covariance_with(self, rows: Rows) -> KernelExpansion:
         """The functions x -> posterior covariance with each of these rows."""
 
-    def kernel_with(self, rows: Rows) -> KernelSum:
+    def kernel_with(self, rows: Rows) -> KernelExpansion:
         """The functions x -> prior covariance with each of these rows."""
 
     def around(self, reference: Indices) -> Items:
@@ -248,7 +248,7 @@ class PartsModel(PoolModel, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class MomentAnswers:
+class MomentPredictions:
     """The answers of a model whose probabilities follow from mean and variance."""
 
     parts: Parts

@@ -14,10 +14,10 @@ from core.factory import untuned
 from core.forest import Forest, LeafSettings, Tree, dump_trees, groups, load_trees, tree_rule, tune_shared
 from core.kernels import Kernel
 from core.linalg import AtBound, HistogramOperator, Operator, Predictor
-from core.models.base import Answers, LeftOut, ModelName, MomentAnswers
+from core.models.base import ItemPredictions, LeftOut, ModelName, MomentPredictions
 from core.models.forest_items import ItemRows
 from core.models.forest_state import ForestState
-from core.models.forest_votes import ItemAnswers, Votes
+from core.models.forest_votes import TreePredictions, Votes
 from core.models.gaussian import GaussianPool
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
@@ -50,7 +50,7 @@ class ForestPool(Drafted):
         self._bounds = LastBounds()
         self.labelled_items: list[int] = []  # items in the order their labels came
         self.grown_at = 0  # labels
-        self.by_tree: tuple[ItemAnswers, ...] = ()  # of each tree
+        self.by_tree: tuple[TreePredictions, ...] = ()  # of each tree
         self.mean, self.variance = np.zeros((0, forest.n_classes)), np.zeros(0)
 
     @classmethod
@@ -87,7 +87,7 @@ class ForestPool(Drafted):
         pool.grown_at = int(arrays["grown_at"])
         pool.forest.replace_trees(load_trees(arrays, "tree_"), pool._labelled)
         known = zip(arrays["tree_nodes"], arrays["tree_mean"], arrays["tree_variance"], strict=True)
-        pool.by_tree = tuple(ItemAnswers(*one, pool._pure(t)) for t, one in enumerate(known))
+        pool.by_tree = tuple(TreePredictions(*one, pool._pure(t)) for t, one in enumerate(known))
         for t, answers in enumerate(pool.by_tree):
             for node in np.unique(answers.nodes).tolist():
                 pool.forest.model(t, node)
@@ -162,11 +162,11 @@ class ForestPool(Drafted):
         return LocalParts(Part(self.all_rows, self.mean, self.variance))
 
     @property
-    def answers(self) -> Answers:
+    def item_predictions(self) -> ItemPredictions:
         """What readers see of the items."""
         if self.forest.is_one_leaf:
-            return MomentAnswers(self.parts, self.noise, "gaussian")
-        return ForestAnswers(self.parts, self._votes)
+            return MomentPredictions(self.parts, self.noise, "gaussian")
+        return ForestPredictions(self.parts, self._votes)
 
     @property
     def parameters(self) -> Parameters:
@@ -413,7 +413,7 @@ class ForestPool(Drafted):
         forest, m = self.forest, len(self)
         unknown = np.zeros((m, forest.n_classes)), np.zeros(m)
         self.by_tree = tuple(
-            ItemAnswers(forest.rows.route(tree, self.all_rows), *unknown, self._pure(t))
+            TreePredictions(forest.rows.route(tree, self.all_rows), *unknown, self._pure(t))
             for t, tree in enumerate(forest.trees)
         )
 
@@ -428,7 +428,7 @@ class ForestPool(Drafted):
     def _has_one_leaf(self, t: int) -> bool:
         return len(self.forest.trees[t].feature) == 1
 
-    def _computed(self, t: int, known: frozenset[int] = frozenset()) -> ItemAnswers:
+    def _computed(self, t: int, known: frozenset[int] = frozenset()) -> TreePredictions:
         """What a tree says of all items by models that are there or solved now; `known` leaves keep their variances."""
         old = self.by_tree[t]
         mean, variance = np.zeros((len(self), self.forest.n_classes)), old.variance.copy()
@@ -437,9 +437,9 @@ class ForestPool(Drafted):
             mean[items] = model.means(rows, self.forest.n_classes)
             if node not in known:
                 variance[items] = model.variance(rows)
-        return ItemAnswers(old.nodes, mean, variance, self._pure(t))
+        return TreePredictions(old.nodes, mean, variance, self._pure(t))
 
-    def _with_more(self, t: int, rows: Rows) -> ItemAnswers:
+    def _with_more(self, t: int, rows: Rows) -> TreePredictions:
         """What a tree says of all items, the last of which are new."""
         old, n_classes = self.by_tree[t], self.forest.n_classes
         nodes = self.forest.rows.route(self.forest.trees[t], rows)
@@ -447,7 +447,7 @@ class ForestPool(Drafted):
         for node, places in groups(nodes):
             model, some = self.forest.model(t, node), rows[places]
             mean[places], variance[places] = model.means(some, n_classes), model.variance(some)
-        return ItemAnswers(
+        return TreePredictions(
             np.concatenate([old.nodes, nodes]),
             np.concatenate([old.mean, mean]),
             np.concatenate([old.variance, variance]),
@@ -466,19 +466,19 @@ class ForestPool(Drafted):
         self.by_tree = tuple(answers)
         self._mix(np.flatnonzero(changed))
 
-    def _followed(self, t: int, items: Indices) -> ItemAnswers:
+    def _followed(self, t: int, items: Indices) -> TreePredictions:
         """What a tree says of all items, once the leaves of some have followed their labels."""
         old = self.by_tree[t]
         if self._has_one_leaf(t):
             leaf = self._followed_leaf(t, 0, np.arange(len(self)), Part(self.all_rows, old.mean, old.variance))
-            return ItemAnswers(old.nodes, leaf.mean, leaf.variance, self._pure(t))
+            return TreePredictions(old.nodes, leaf.mean, leaf.variance, self._pure(t))
         # New arrays, not changed ones: whoever holds the last answers keeps them.
         mean, variance = old.mean.copy(), old.variance.copy()
         for node in np.unique(old.nodes[items]).tolist():
             inside = np.flatnonzero(old.nodes == node)
             leaf = self._followed_leaf(t, node, inside, Part(self.rows(inside), mean[inside], variance[inside]))
             mean[inside], variance[inside] = leaf.mean, leaf.variance
-        return ItemAnswers(old.nodes, mean, variance, self._pure(t))
+        return TreePredictions(old.nodes, mean, variance, self._pure(t))
 
     def _followed_leaf(self, t: int, node: int, inside: Indices, part: Part) -> PoolPosterior:
         """The items of a leaf once its model has followed their labels; `inside` are their numbers, ascending."""
@@ -525,7 +525,7 @@ class ForestPool(Drafted):
 
 
 @dataclass(frozen=True, eq=False)
-class ForestAnswers:
+class ForestPredictions:
     """The answers of a forest of more than one leaf: probabilities are averaged over the trees."""
 
     parts: Parts  # mean and variance of the mixture

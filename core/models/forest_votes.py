@@ -14,7 +14,7 @@ from core.posterior import one_vs_all
 
 
 @dataclass(frozen=True, eq=False)
-class ItemAnswers:
+class TreePredictions:
     """What the leaves of one tree say of all items; never changed."""
 
     nodes: Indices  # m; the leaf of each item
@@ -32,7 +32,7 @@ class ItemAnswers:
     def left_out(self, items: Indices, numbers: Indices, noises: Floats) -> tuple[Floats, Floats, Floats]:
         """Means, variances of targets, and probabilities of all labelled items, by the other labels in their leaves.
 
-        As for one model (see `MomentAnswers.left_out`); a leaf where the others are of one class says that class.
+        As for one model (see `MomentPredictions.left_out`); a leaf where the others are of one class says that class.
         """
         m, nodes = self.mean.shape[1], self.nodes[items]
         counts = np.zeros((len(self.pure), m), dtype=np.int64)
@@ -52,7 +52,7 @@ class ItemAnswers:
 class Votes:
     """The trees of a forest over a pool at one moment: what does not follow from the moments of their mixture."""
 
-    trees: tuple[ItemAnswers, ...]
+    trees: tuple[TreePredictions, ...]
     noise: float
 
     def mixture(self, items: Indices, need: Need = "all") -> Mixture:

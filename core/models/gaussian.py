@@ -13,8 +13,8 @@ from core.classes import ClassTree
 from core.drafts import Drafted, all_or_nothing
 from core.factory import make_regression, untuned
 from core.kernels import Kernel
-from core.linalg import AtBound, HistogramOperator, KernelSum, Operator, Predictor
-from core.models.base import ModelName, MomentAnswers
+from core.linalg import AtBound, HistogramOperator, KernelExpansion, Operator, Predictor
+from core.models.base import ModelName, MomentPredictions
 from core.models.look_ahead import one_posterior
 from core.models.parameters import Parameters, by_name
 from core.models.state import PoolState
@@ -157,9 +157,9 @@ class GaussianPool(Drafted):
         return Parameters(theta=tuple(self.hyperparameters.values()), sharpness=self.model.sharpness)
 
     @property
-    def answers(self) -> MomentAnswers:
+    def item_predictions(self) -> MomentPredictions:
         """What readers see of the items."""
-        return MomentAnswers(self.parts, self.noise, "gaussian", self.model.sharpness)
+        return MomentPredictions(self.parts, self.noise, "gaussian", self.model.sharpness)
 
     @property
     def over_parts(self) -> "GaussianPool":
@@ -348,11 +348,11 @@ class GaussianPool(Drafted):
         """Prior covariance of items, rows x columns."""
         return self.kernel_with(self.rows(columns))(self.rows(rows))
 
-    def covariance_with(self, rows: Rows) -> KernelSum:
+    def covariance_with(self, rows: Rows) -> KernelExpansion:
         """The functions x -> posterior covariance with each row of a rows."""
         return self.model.posterior.covariance(rows)
 
-    def kernel_with(self, rows: Rows) -> KernelSum:
+    def kernel_with(self, rows: Rows) -> KernelExpansion:
         """The functions x -> prior covariance with each row of a rows."""
         operator = self.model.operator
         return operator.difference(rows, np.zeros((len(operator), len(rows))))

@@ -1,4 +1,4 @@
-"""The model in use: made from settings and first items, or restored from plain arrays."""
+"""The model in use: made from settings and first items, or loaded from plain arrays."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -72,9 +72,9 @@ class ModelInUse(Drafted):
             parameters = Parameters(
                 first_kernel(settings, x),
                 model=parameters.model,
-                compared_at=parameters.compared_at,
+                model_chosen_at=parameters.model_chosen_at,
                 likelihood=parameters.likelihood,
-                weighed_at=parameters.weighed_at,
+                likelihood_chosen_at=parameters.likelihood_chosen_at,
             )
         plain = regression_settings(settings, parameters.kernel)
         if plain.levels == "auto":
@@ -119,14 +119,14 @@ class ModelInUse(Drafted):
         found = replace(
             self.model.parameters,
             kernel=choices.kernel,
-            decided_at=choices.decided_at,
+            kernel_chosen_at=choices.kernel_chosen_at,
             levels=choices.levels,
             warnings=choices.warnings,
         )
         if self.settings.model == "auto":
-            found = replace(found, model=self.model.kind, compared_at=choices.compared_at)
+            found = replace(found, model=self.model.kind, model_chosen_at=choices.model_chosen_at)
         if self.settings.likelihood == "auto":
-            found = replace(found, likelihood=self.likelihood, weighed_at=choices.weighed_at)
+            found = replace(found, likelihood=self.likelihood, likelihood_chosen_at=choices.likelihood_chosen_at)
         return found
 
     @property
@@ -159,35 +159,35 @@ class ModelInUse(Drafted):
             self.choices = replace(self.choices, warnings=tuple(map(str, at_bounds)))
         return True
 
-    def state(self, *, warm: bool) -> dict[str, NDArray[Any]]:
+    def dump(self, *, warm: bool) -> dict[str, NDArray[Any]]:
         """Everything but the settings as plain arrays; `warm` with what a fit may start from."""
         return {
             **snapshot.dump(self.model, self.reader, warm=warm),
             "model_name": np.array("forest" if self.model.kind == "forest" else self.likelihood),
             "width": np.array(self.width),
             "kernel": np.array(self.choices.kernel or ""),
-            "decided_at": np.array(self.choices.decided_at),
-            "compared_at": np.array(self.choices.compared_at),
-            "weighed_at": np.array(self.choices.weighed_at),
+            "kernel_chosen_at": np.array(self.choices.kernel_chosen_at),
+            "model_chosen_at": np.array(self.choices.model_chosen_at),
+            "likelihood_chosen_at": np.array(self.choices.likelihood_chosen_at),
             "levels": np.array(str(self.choices.levels)),
             "warnings": np.array(self.choices.warnings, dtype=np.str_),
         }
 
     @classmethod
-    def restore(cls, settings: Settings, state: Arrays, tree: ClassTree, allocate: Allocate = np.empty) -> "ModelInUse":
-        """The model that gave this state, under the settings it had; the posterior is solved from scratch."""
+    def load(cls, settings: Settings, arrays: Arrays, tree: ClassTree, allocate: Allocate = np.empty) -> "ModelInUse":
+        """The model that gave these arrays, under the settings it had; the posterior is solved from scratch."""
         choices = Parameters(
-            kernel=str(state["kernel"]) or None,
-            decided_at=int(state["decided_at"]),
-            compared_at=int(state["compared_at"]),
-            weighed_at=int(state["weighed_at"]) if "weighed_at" in state else 0,  # older states had no choice
-            levels="few" if str(state["levels"]) == "few" else "auto",
-            warnings=tuple(state["warnings"].tolist()),
+            kernel=str(arrays["kernel"]) or None,
+            kernel_chosen_at=int(arrays["kernel_chosen_at"]),
+            model_chosen_at=int(arrays["model_chosen_at"]),
+            likelihood_chosen_at=int(arrays["likelihood_chosen_at"]),
+            levels="few" if str(arrays["levels"]) == "few" else "auto",
+            warnings=tuple(arrays["warnings"].tolist()),
         )
         plain = regression_settings(settings, choices.kernel)
-        operator, rows, reader = snapshot.load_rows(plain, state, allocate)
-        model = MODELS[str(state["model_name"])].load(plain, operator, rows, tree, state)
-        return cls(settings, choices, reader, int(state["width"]), model)
+        operator, rows, reader = snapshot.load_rows(plain, arrays, allocate)
+        model = MODELS[str(arrays["model_name"])].load(plain, operator, rows, tree, arrays)
+        return cls(settings, choices, reader, int(arrays["width"]), model)
 
 
 def _coded(x: Chunked, reader: AnyReader, operator: Operator) -> Parts:

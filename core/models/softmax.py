@@ -22,7 +22,7 @@ from core.linalg import (
     StoredOperator,
     SumOperator,
 )
-from core.models.base import ModelName, MomentAnswers
+from core.models.base import ModelName, MomentPredictions
 from core.models.gaussian import GAP_ITEMS, GaussianPool
 from core.models.look_ahead import one_posterior
 from core.models.parameters import Parameters
@@ -178,9 +178,9 @@ class SoftmaxPool(Drafted):
         return Parameters(theta=tuple(self.hyperparameters.values()), sharpness=self.sharpness)
 
     @property
-    def answers(self) -> MomentAnswers:
+    def item_predictions(self) -> MomentPredictions:
         """What readers see of the items."""
-        return MomentAnswers(self.parts, self.noise, "softmax", self.sharpness)
+        return MomentPredictions(self.parts, self.noise, "softmax", self.sharpness)
 
     @property
     def hyperparameters(self) -> dict[str, float]:

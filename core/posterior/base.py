@@ -9,7 +9,7 @@ import numpy as np
 
 from core._types import Floats, Indices
 from core.drafts import Drafted
-from core.linalg import KernelSum, Operator
+from core.linalg import KernelExpansion, Operator
 from core.rows import Rows, Size, n_rows
 
 GOOD_RESIDUAL = 3e-9
@@ -23,7 +23,7 @@ Variances = Callable[[Rows], Floats]
 class Influence(NamedTuple):
     """The influence of a training row x_i on the posterior."""
 
-    covariance: KernelSum  # x -> cov(f(x), f(x_i))
+    covariance: KernelExpansion  # x -> cov(f(x), f(x_i))
     share: float  # N_i [(K + N)^-1]_ii = 1 - var(f(x_i)) / N_i: one minus the leverage of the row
 
 
@@ -41,7 +41,7 @@ class Posterior(Drafted, ABC):
         self.operator = operator
         self.targets = targets  # n x M
         self.noise = noise  # n
-        self._predictor: KernelSum | None = None
+        self._predictor: KernelExpansion | None = None
         self._fit()
 
     def draft(self, operator: Operator | None = None) -> Self:
@@ -79,7 +79,7 @@ class Posterior(Drafted, ABC):
         self._predictor = None
 
     @property
-    def predictor(self) -> KernelSum:
+    def predictor(self) -> KernelExpansion:
         """The posterior mean as a function; later changes of the posterior do not affect it."""
         if self._predictor is None:
             self._predictor = self._make_predictor()
@@ -138,7 +138,7 @@ class Posterior(Drafted, ABC):
     def _variance(self, query: Rows) -> Floats:
         """The variance of at most `block_rows` rows."""
 
-    def covariance(self, query: Rows) -> KernelSum:
+    def covariance(self, query: Rows) -> KernelExpansion:
         """The functions x -> cov(f(x), f(row)), one for each row of the query."""
         return self.operator.difference(query, self.inverse_times(self.operator.cross(query)))
 
@@ -173,7 +173,7 @@ class Posterior(Drafted, ABC):
     def _retargeted(self) -> None:
         """Called after `targets` was replaced."""
 
-    def _make_predictor(self) -> KernelSum:
+    def _make_predictor(self) -> KernelExpansion:
         return self.operator.predictor(self.weights)
 
     def _system(self, v: Floats) -> Floats:

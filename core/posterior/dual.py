@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from core._types import Floats, Indices
-from core.linalg import Factor, HistogramOperator, KernelSum, Operator, gram
+from core.linalg import Factor, HistogramOperator, KernelExpansion, Operator, gram
 from core.posterior.base import Posterior, Variances
 from core.posterior.pairs import PairVariances, pay_in_dual, without_rows
 from core.rows import Rows, Size, is_stored
@@ -61,7 +61,7 @@ class DualPosterior(Posterior):
     def inverse_times(self, v: Floats) -> Floats:
         return self._factor.solve(v)
 
-    def covariance(self, query: Rows) -> KernelSum:
+    def covariance(self, query: Rows) -> KernelExpansion:
         solved = self._solve_for(query)
         if len(query) <= FEW and is_stored(query):
             self._solved = solved

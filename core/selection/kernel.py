@@ -114,17 +114,17 @@ class Chooser:
     settings: Settings  # as the user gave them
     choice: Choice | None = None
     table: Any = None
-    decided_at: int = 0
+    kernel_chosen_at: int = 0
 
     def decided(self, x: Any, labels: Indices, n_classes: int) -> "Chooser":
         """With a choice made for these rows, which are all there are."""
         incumbent = self.choice.name if self.choice else None
         choice = choose_kernel(self.settings, x, labels, n_classes, incumbent)
-        return replace(self, choice=choice, table=x, decided_at=x.shape[0])
+        return replace(self, choice=choice, table=x, kernel_chosen_at=x.shape[0])
 
     def is_due(self, more: int) -> bool:
         """Whether so many more rows are reason to decide again."""
-        return bool(self.table.shape[0] + more >= 2 * self.decided_at)
+        return bool(self.table.shape[0] + more >= 2 * self.kernel_chosen_at)
 
     def with_rows(self, x: Any) -> "Chooser":
         """With these rows, too."""

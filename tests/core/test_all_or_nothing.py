@@ -142,7 +142,7 @@ def learner_of(settings, parents=None):
 
 
 def learner_facts(learner):
-    seen, known = learner.publish(), learner.state(refit=False)
+    seen, known = learner.publish(), learner.dump(refit=False)
     known.pop("level_lineage", None)  # made up anew by every learner
     mean, variance, probabilities, _ = learner.predictive(PROBE)
     asked = [pick.row for pick in learner.query(3)]
@@ -182,7 +182,7 @@ LEARNER_CHANGES = {
     "rename a class": lambda learner: learner.rename_class("cat", "civet"),
     "remember": lambda learner: learner.remember({40: (1, 12, 60)}),
     "tune": lambda learner: learner.tune(),
-    "state": lambda learner: learner.state(),
+    "dump": lambda learner: learner.dump(),
 }
 
 
@@ -284,7 +284,7 @@ def forest_of(settings):
 def forest_facts(model):
     probe = PROBE[:, : model.n_features_in_]
     return {
-        **model.state(),
+        **model.dump(),
         "probabilities": model.predict_proba(probe),
         "variance": model.predict_variance(probe),
         "tuned": getattr(model, "tuned_", None) is not None,
@@ -297,9 +297,9 @@ FOREST_CHANGES = {
     "forget": lambda model: model.forget([2, 5]),
     "relabel": lambda model: model.relabel([1], ["emu"]),
     "tune": lambda model: model.tune(),
-    "restore": lambda model: model.restore(OTHER_STATE),
+    "load": lambda model: model.load(OTHER_STATE),
 }
-OTHER_STATE = GPHIKForestClassifier(n_trees=1, leaf_size=8).fit(X[5:30], Y[5:30]).state()
+OTHER_STATE = GPHIKForestClassifier(n_trees=1, leaf_size=8).fit(X[5:30], Y[5:30]).dump()
 
 
 @pytest.mark.parametrize("change", FOREST_CHANGES)

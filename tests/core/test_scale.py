@@ -97,5 +97,5 @@ def test_a_search_that_ends_at_a_bound_warns():
     (warning,) = learner.publish().warnings
     assert "noise ended at its upper bound" in warning
     rebuilt = OnlineLearner.build(learner.settings, x, learner.labelling())
-    restored = OnlineLearner.restore(learner.settings, learner.state())
+    restored = OnlineLearner.load(learner.settings, learner.dump())
     assert rebuilt.publish().warnings == restored.publish().warnings == (warning,)

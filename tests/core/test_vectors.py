@@ -140,7 +140,7 @@ def test_a_label_computes_one_column_also_after_a_restart(monkeypatch):
     for item in range(12):
         learner.label(item, "ab"[item % 2])
     assert computed == [1] * 12
-    again = OnlineLearner.restore(settings, learner.state())
+    again = OnlineLearner.load(settings, learner.dump())
     assert sum(computed) == 24  # those of the restored one, and none for the state
     again.label(12, "a")
     learner.label(12, "a")
@@ -160,5 +160,5 @@ def test_a_restart_prepares_nothing_where_no_columns_are_kept(monkeypatch):
     learner.add_items(NUMBERS)
     learner.label_many({0: "a", 1: "b"})
     monkeypatch.delattr(PoolPosterior, "prepare")
-    again = OnlineLearner.restore(learner.settings, learner.state())
+    again = OnlineLearner.load(learner.settings, learner.dump())
     check(again.moments(NUMBERS)[0], learner.moments(NUMBERS)[0])

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.encoders import Kind, restore
 from app.encoders.text import texts_of
+from app.services.encoding.process import EncodingProcess
 from app.services.imports.archives import Archive
 from app.services.imports.raw_items import Broken, ImportFormat, RawItem, RawPortion, Source
 from app.services.imports.tables import Lines
@@ -22,7 +23,6 @@ from app.services.problems import Invalid
 from app.services.project.classes import AddClass, check_labels
 from app.services.project.state import StoredEncoder
 from app.services.registry.running import Running
-from app.services.runtime.encoding_process import EncodingProcess
 from app.services.runtime.jobs import Progress
 from app.services.runtime.writer import LATER, Task
 

@@ -12,11 +12,11 @@ from app.db import encoders, projects
 from app.db.database import Database
 from app.encoders import Encoded, Encoder, Kind, Raw, restore
 from app.encoders.guess import cell_of
+from app.services.encoding.process import EncodingFailed
 from app.services.items import features
 from app.services.problems import Conflict, Invalid
 from app.services.project.state import Project, StoredEncoder
 from app.services.runtime.clock import now
-from app.services.runtime.encoding_process import EncodingFailed
 from app.services.runtime.writer import Task
 
 EXPECTED: dict[Kind, str] = {

@@ -19,6 +19,11 @@ from core.insight.track_record import TrackRecord
 log = logging.getLogger(__name__)
 
 OLDEST = {"likelihood": "gaussian", "model": "gp", "n_trees": 10, "leaf_size": 500, "normalise": False}
+FORMER_NAMES = {
+    "decided_at": "kernel_chosen_at",
+    "compared_at": "model_chosen_at",
+    "weighed_at": "likelihood_chosen_at",
+}  # of what trainings stored
 
 
 @dataclass
@@ -100,24 +105,29 @@ def last_training(project: Project) -> Any:
 
 def parameters_of(stored: dict[str, Any]) -> Parameters:
     """The parameters in a row of the table of trainings, which `stored_parameters` made."""
+    stored = _by_todays_names(stored)
     theta = stored["theta"]
     exp = stored["kernel"] == "hik-exp" or stored["model"].get("transform") == "exp"
     if theta is not None and exp and "warnings" not in stored:  # a training from before values had a unit
         theta = [theta[0], 1.0, *theta[1:]]
     found = Parameters(
         stored["kernel"],
-        stored["decided_at"],
+        stored["kernel_chosen_at"],
         None if theta is None else tuple(theta),
         warnings=tuple(stored.get("warnings", ())),
         levels=stored.get("levels", "auto"),
         sharpness=stored.get("sharpness"),
         likelihood=stored.get("likelihood"),
-        weighed_at=stored.get("weighed_at", 0),
+        likelihood_chosen_at=stored.get("likelihood_chosen_at", 0),
     )
     if "forest" not in stored:  # a training from before there were any
         return found
     trees = tuple(tuple(tuple(part) for part in tree) for tree in stored["forest"]["trees"])
-    return replace(found, **stored["forest"] | {"trees": trees})
+    return replace(found, **_by_todays_names(stored["forest"]) | {"trees": trees})
+
+
+def _by_todays_names(stored: dict[str, Any]) -> dict[str, Any]:
+    return {FORMER_NAMES.get(name, name): value for name, value in stored.items()}
 
 
 def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> dict[str, Any]:
@@ -126,16 +136,16 @@ def stored_parameters(project_model: dict[str, Any], parameters: Parameters) -> 
     return {
         "model": project_model,
         "kernel": parameters.kernel,
-        "decided_at": parameters.decided_at,
+        "kernel_chosen_at": parameters.kernel_chosen_at,
         "theta": theta,
         "warnings": list(parameters.warnings),
         "levels": parameters.levels,
         "sharpness": parameters.sharpness,
         "likelihood": parameters.likelihood,
-        "weighed_at": parameters.weighed_at,
+        "likelihood_chosen_at": parameters.likelihood_chosen_at,
         "forest": {
             "model": parameters.model,
-            "compared_at": parameters.compared_at,
+            "model_chosen_at": parameters.model_chosen_at,
             "trees": parameters.trees,
             "grown_at": parameters.grown_at,
         },

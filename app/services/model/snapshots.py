@@ -15,7 +15,7 @@ from core import OnlineLearner
 
 log = logging.getLogger(__name__)
 
-FORMAT = 6
+FORMAT = 7
 
 
 @dataclass
@@ -39,7 +39,7 @@ def take_snapshot(project: Project) -> dict[str, np.ndarray[Any, Any]] | None:
     if project.learner is None or not len(project.learner) or not project.learner.is_here:
         return None
     return {
-        **project.learner.state(refit=False),
+        **project.learner.dump(refit=False),
         "format": np.array(FORMAT),
         "project": np.array(project.id),
         "n_items": np.array(len(project.learner)),
@@ -76,7 +76,7 @@ def read_snapshot(project: Project, path: Path) -> OnlineLearner | None:
         nodes = project.classes.nodes()  # names may be other ones by now
         arrays["classes"] = np.array(nodes.given, dtype=np.str_)
         arrays["parents"] = np.array([nodes.parents.get(name, "") for name in nodes.given], dtype=np.str_)
-        learner = OnlineLearner.restore(learner_settings(project.model_settings()), arrays, project.arrays.allocate)
+        learner = OnlineLearner.load(learner_settings(project.model_settings()), arrays, project.arrays.allocate)
     except FileNotFoundError:
         return None
     except Exception:

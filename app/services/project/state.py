@@ -17,13 +17,13 @@ from app.db import encoders, events, items, leases, projects
 from app.db.database import Database
 from app.encoders import Channel, Encoder, Kind
 from app.services.budgets import Budgets
+from app.services.encoding.embedding import PretrainedModels
 from app.services.project.class_book import ClassBook
 from app.services.project.learner_labels import Labels, apply_changes, label_changes
 from app.services.project.leases import Lease, LeaseBook
 from app.services.project.ledger import Event, Ledger, consensus
 from app.services.project.settings import ProjectSettings, learner_settings
 from app.services.project.view import View
-from app.services.runtime.embedding import PretrainedModels
 from app.services.runtime.mapped_files import LargeArrays
 from core import OnlineLearner
 from core._types import Table

@@ -13,6 +13,7 @@ from app.db.database import Database, DatabaseUnavailable, OwnershipLost
 from app.db.migrate import is_current, migrate
 from app.services.access import Access
 from app.services.budgets import Budgets
+from app.services.encoding.embedding import PretrainedModels
 from app.services.items.media import Media
 from app.services.model import training
 from app.services.model.restoring import ReadAgain, restore_model
@@ -22,7 +23,6 @@ from app.services.project.state import Project
 from app.services.registry.housekeeping import Housekeeping
 from app.services.registry.running import TRY_AGAIN, Running
 from app.services.runtime.clock import now
-from app.services.runtime.embedding import PretrainedModels
 from app.services.runtime.jobs import JobRunner, Progress, Work
 from app.services.runtime.mapped_files import LargeArrays
 from app.services.runtime.writer import Writer

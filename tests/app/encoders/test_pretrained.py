@@ -6,7 +6,7 @@ import pytest
 from app.encoders import check_options, fit, pretrained, restore
 from app.encoders.contract import Channel, silent
 from app.encoders.pretrained import BATCH, Pretrained, chosen
-from app.services.runtime.embedding import PretrainedModels
+from app.services.encoding.embedding import PretrainedModels
 from tests.app.encoders.models import TOPICS, picture_model, text_model, with_extra
 from tests.app.encoders.pictures import digit_files
 

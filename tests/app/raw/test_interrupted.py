@@ -7,9 +7,9 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
+from app.services.encoding.process import EncodingProcess
 from app.services.imports import tables
 from app.services.model import training
-from app.services.runtime import encoding_process
 from tests.app.live import Process, eventually
 from tests.app.raw.files import as_csv, as_zip, imported, texts
 from tests.app.site import Site
@@ -175,7 +175,7 @@ def test_an_item_that_ends_the_process_is_broken(monkeypatch):
     """A process that is killed for one text of many: the others are encoded."""
     rows = [text for _, text in texts(9)]
 
-    with encoding_process.EncodingProcess("text") as process:
+    with EncodingProcess("text") as process:
         process.fit(rows, {}, lambda _: None)
         call = process._call
 

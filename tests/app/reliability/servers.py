@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from app.services.runtime.encoding_process import CONTEXT, PRELOADED
+from app.services.encoding.process import CONTEXT, PRELOADED
 from tests.app.live import ADMIN, Process, wait_until_ready
 
 # A process has one server to fork from, with what was asked for first: encoding processes and servers ask for the same.

@@ -229,17 +229,17 @@ def test_sparse_rows():
 def test_state_is_plain_arrays(settings, tmp_path):
     x, y = swirl()
     model = forest(**settings).fit(x[:-3], y[:-3]).partial_fit(x[-3:], y[-3:])
-    np.savez(tmp_path / "state.npz", **model.state())
+    np.savez(tmp_path / "state.npz", **model.dump())
     with np.load(tmp_path / "state.npz", allow_pickle=False) as arrays:
-        again = clone(model).restore(arrays)
+        again = clone(model).load(arrays)
     query = swirl(20, seed=5)[0]
     assert np.allclose(again.predict_proba(query), model.predict_proba(query), atol=1e-9)
     assert np.allclose(again.predict_variance(query), model.predict_variance(query), atol=1e-9)
     again.partial_fit(x[:1], y[:1]).forget([0])
     assert np.array_equal(again.classes_, model.classes_)
     sparse = forest(kernel="hik").fit(sp.csr_matrix(x), y)
-    assert all(type(array) is np.ndarray for array in sparse.state().values())
-    assert np.allclose(forest(kernel="hik").restore(sparse.state()).predict_proba(x), sparse.predict_proba(x))
+    assert all(type(array) is np.ndarray for array in sparse.dump().values())
+    assert np.allclose(forest(kernel="hik").load(sparse.dump()).predict_proba(x), sparse.predict_proba(x))
 
 
 @pytest.mark.jit
@@ -247,7 +247,7 @@ def test_the_state_of_a_chosen_kernel():
     x, y = swirl()
     model = forest(kernel="auto").fit(x, y)
     assert model.choice_.name in str(model.choice_)
-    again = forest(kernel="auto").restore(model.state())
+    again = forest(kernel="auto").load(model.dump())
     assert np.allclose(again.predict_proba(x), model.predict_proba(x), atol=1e-9)
 
 

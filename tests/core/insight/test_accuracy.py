@@ -162,5 +162,5 @@ def test_a_learner_tells_how_good_it_is():
     assert clear.accuracy().low > 0.75
     assert not blind.accuracy(0.8).stop
     assert blind.accuracy(0.8).expected < 0.8
-    again = OnlineLearner.restore(clear.settings, clear.state())
+    again = OnlineLearner.load(clear.settings, clear.dump())
     assert again.accuracy() == clear.accuracy()

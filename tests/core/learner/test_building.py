@@ -24,7 +24,7 @@ def test_auto_begins_with_what_fits_and_goes_over_to_what_wins():
     trained = OnlineLearner.build(settings, x, learner.labelling(), train=True)
     found = trained.labelling().parameters
     assert found.kernel == "rbf"
-    assert found.decided_at == 60
+    assert found.kernel_chosen_at == 60
     choice = trained.publish().choice
     assert choice is not None
     assert str(choice).startswith("rbf: leave-one-out squared error")
@@ -32,8 +32,8 @@ def test_auto_begins_with_what_fits_and_goes_over_to_what_wins():
     for item in range(60, 70):
         trained.label(item, ["no", "yes"][y[item]])
     again = OnlineLearner.build(settings, x, trained.labelling(), train=True)
-    assert again.labelling().parameters.decided_at == 60  # not doubled yet
-    restored = OnlineLearner.restore(settings, trained.state())
+    assert again.labelling().parameters.kernel_chosen_at == 60  # not doubled yet
+    restored = OnlineLearner.load(settings, trained.dump())
     assert np.array_equal(restored.mean, trained.mean)
     assert restored.labelling().parameters == trained.labelling().parameters
     rebuilt = OnlineLearner.build(settings, x, trained.labelling())
@@ -57,7 +57,7 @@ def test_a_learner_built_at_once_equals_one_that_learnt_step_by_step(settings):
     assert np.allclose(built.mean, learner.mean, atol=1e-9)
     assert np.allclose(built.variance, learner.variance, atol=1e-9)
     assert built.classes == learner.classes
-    cheap = OnlineLearner.restore(learner.settings, learner.state(refit=False))
+    cheap = OnlineLearner.load(learner.settings, learner.dump(refit=False))
     assert np.array_equal(cheap.mean, learner.mean)
     cheap.label(20, "ant")
     learner.label(20, "ant")

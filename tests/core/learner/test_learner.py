@@ -282,9 +282,9 @@ def test_a_restored_learner_predicts_the_same_bit_for_bit(settings):
     learner.label(2, "dodo")
     if not settings.get("balance"):
         learner.tune()
-    arrays = {name: array.copy() for name, array in learner.state().items()}
+    arrays = {name: array.copy() for name, array in learner.dump().items()}
     assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
-    again = OnlineLearner.restore(learner.settings, arrays)
+    again = OnlineLearner.load(learner.settings, arrays)
     for live, restored in (
         (learner.mean, again.mean),
         (learner.variance, again.variance),
@@ -400,7 +400,7 @@ def test_what_is_read_cannot_be_written(settings):
     x, y = word_counts(N, 8, 3)
     learner = learner_of(x, **settings)
     learner.label_many({item: NAMES[y[item]] for item in range(6)})
-    state = learner.state(refit=False)
+    state = learner.dump(refit=False)
     for handed in (learner.mean, learner.variance, state["mean"], state["variance"]):
         with pytest.raises(ValueError, match="read-only"):
             handed[0] = 7.0

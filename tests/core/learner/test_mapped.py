@@ -99,6 +99,6 @@ def test_a_learner_over_a_pool_in_files(form, mapped):
     assert np.array_equal(learners[0].mean, learners[1].mean)
     assert np.array_equal(learners[0].variance, learners[1].variance)
     assert learners[0].query(5) == learners[1].query(5)
-    again = OnlineLearner.restore(Settings(), learners[1].state(), mapped)
+    again = OnlineLearner.load(Settings(), learners[1].dump(), mapped)
     again.add_items(x[:2])
     assert np.array_equal(again.mean[:-2], learners[1].mean)

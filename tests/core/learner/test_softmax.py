@@ -136,9 +136,9 @@ def test_restored_bit_for_bit(settings):
     learner.add_items(x[-3:] * 0.9)
     learner.tune()
     learner.retract(2)
-    state = learner.state()
+    state = learner.dump()
     assert not any(array.dtype.hasobject for array in state.values())
-    again = OnlineLearner.restore(learner.settings, state)
+    again = OnlineLearner.load(learner.settings, state)
     for name in ("mean", "variance", "labels", "nodes", "version"):
         assert np.array_equal(getattr(again, name), getattr(learner, name)), name
     for a, b in zip(again.moments(x), learner.moments(x), strict=True):
@@ -146,7 +146,7 @@ def test_restored_bit_for_bit(settings):
     for one in (again, learner):
         one.label(20, "ant")
     assert np.allclose(again.mean, learner.mean, atol=1e-4)
-    warm = OnlineLearner.restore(learner.settings, learner.state(refit=False))
+    warm = OnlineLearner.load(learner.settings, learner.dump(refit=False))
     assert np.allclose(warm.moments(x)[0], learner.moments(x)[0], atol=1e-4)
 
 

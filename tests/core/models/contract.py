@@ -96,9 +96,9 @@ class PoolModelContract:
         mean, variance, probabilities = model.predictive(rows)
         assert np.allclose(mean, model.mean[FREE], atol=self.tolerance)
         assert np.allclose(variance, model.variance[FREE], atol=self.tolerance)
-        assert np.allclose(probabilities, model.answers.probabilities(FREE), atol=self.tolerance)
+        assert np.allclose(probabilities, model.item_predictions.probabilities(FREE), atol=self.tolerance)
         assert np.allclose(probabilities.sum(axis=1), 1.0)
-        assert np.array_equal(model.predict(rows), model.answers.predicted(FREE))
+        assert np.array_equal(model.predict(rows), model.item_predictions.predicted(FREE))
         assert np.allclose(model.means(rows), mean, atol=self.tolerance)
         assert np.allclose(self.centre(model.predictor(rows)), mean, atol=self.tolerance)
 
@@ -140,19 +140,21 @@ class PoolModelContract:
 
     def test_what_readers_hold_stays_as_it_was(self):
         model = self.trained()
-        answers, before = model.answers, model.answers.probabilities(FREE)
+        answers, before = model.item_predictions, model.item_predictions.probabilities(FREE)
         model.learn(FREE[:5], LABELS[FREE[:5]], np.ones(5))
         assert np.array_equal(answers.probabilities(FREE), before)
-        assert not np.allclose(model.answers.probabilities(FREE), before)
+        assert not np.allclose(model.item_predictions.probabilities(FREE), before)
 
     def test_left_out_labels_are_predicted_by_the_others(self):
         model = self.trained()
-        found = model.answers.left_out(np.sort(ITEMS), LABELS[np.sort(ITEMS)], model.noises[np.sort(ITEMS)], TREE)
+        found = model.item_predictions.left_out(
+            np.sort(ITEMS), LABELS[np.sort(ITEMS)], model.noises[np.sort(ITEMS)], TREE
+        )
         assert found.means.shape == found.probabilities.shape == (N_LABELS, N_CLASSES)
         assert np.allclose(found.probabilities.sum(axis=1), 1.0)
         item = int(np.sort(ITEMS)[4])
         model.forget(item)
-        expected = model.answers.probabilities(np.array([item]))[0]
+        expected = model.item_predictions.probabilities(np.array([item]))[0]
         assert found.probabilities[4].argmax() == expected.argmax()
 
     def test_labels_of_one_class(self):
@@ -161,7 +163,7 @@ class PoolModelContract:
         before = model.variance.mean()
         model.learn(ITEMS, labels[ITEMS], np.ones(N_LABELS))
         assert model.variance.mean() < before
-        found = model.answers.left_out(ITEMS, labels[ITEMS], model.noises[ITEMS], TREE)
+        found = model.item_predictions.left_out(ITEMS, labels[ITEMS], model.noises[ITEMS], TREE)
         assert (found.predicted == 0).mean() > 0.9
         assert np.abs(found.means).max() < 10.0
 
@@ -211,7 +213,7 @@ class PoolModelContract:
         in_use = self.begin()
         in_use.model.learn(ITEMS, LABELS[ITEMS], np.ones(N_LABELS))
         in_use.model.forget(int(ITEMS[3]))
-        again = ModelInUse.restore(self.settings, in_use.state(warm=warm), TREE).model
+        again = ModelInUse.load(self.settings, in_use.dump(warm=warm), TREE).model
         self.check_same(again, in_use.model)
         assert (again.kind, again.solver, again.hyperparameters) == (
             in_use.model.kind,

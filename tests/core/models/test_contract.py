@@ -82,7 +82,9 @@ class TestForestOfOneLeaf(PoolModelContract):
         for model in models:
             model.learn(ITEMS, labels[ITEMS], np.ones(len(ITEMS)))
         assert np.allclose(models[0].variance, models[1].variance, atol=1e-10)
-        left_out = [model.answers.left_out(ITEMS, labels[ITEMS], model.noises[ITEMS], TREE) for model in models]
+        left_out = [
+            model.item_predictions.left_out(ITEMS, labels[ITEMS], model.noises[ITEMS], TREE) for model in models
+        ]
         assert np.allclose(left_out[0].means, left_out[1].means, atol=1e-8)
 
     def test_likelihoods_go_before_what_was_chosen(self):

@@ -197,7 +197,7 @@ def test_a_restored_forest_is_the_same_bit_for_bit(settings):
     x, y = swirl(M)
     learner = grown(x[: M - 5], y, **settings)
     learner.label(N + 1, "west")
-    restored = OnlineLearner.restore(learner.settings, learner.state())
+    restored = OnlineLearner.load(learner.settings, learner.dump())
     for one in (learner, restored):
         one.retract(3)
         one.add_items(x[M - 5 :])
@@ -336,7 +336,7 @@ def test_auto_stays_with_what_is_in_use_unless_the_other_is_surely_better():
     x, y = checkers(90)
     settings = Settings(kernel="rbf", gamma=8.0, model="auto", leaf_size=30, n_trees=2)
     for incumbent in ("gp", "forest"):
-        known = Parameters(model=incumbent, compared_at=40)
+        known = Parameters(model=incumbent, model_chosen_at=40)
         labelling = Labelling(("a", "b"), dict(enumerate(y.tolist())), parameters=known)
         view = OnlineLearner.build(settings, x, labelling, train=True).publish()
         assert view.model_choice is not None

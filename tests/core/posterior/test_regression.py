@@ -123,7 +123,7 @@ def test_a_pool_never_gets_a_posterior_that_solves_for_each_of_its_rows():
         learner.label_many({i: "ab"[y[i]] for i in range(20)})
         learner.add_items(x[40:])
         learner.label_many({i: "ab"[y[i]] for i in range(20, 60)})  # twice as many: it is chosen again
-        restored = OnlineLearner.restore(Settings(levels=None, max_memory=1.0, **settings), learner.state())
+        restored = OnlineLearner.load(Settings(levels=None, max_memory=1.0, **settings), learner.dump())
         for one in (learner, restored):
             assert {model.name for model in regressions(one._model)} == {"dual"}
             assert {model.pool_size.rows for model in regressions(one._model)} == {60}

@@ -125,7 +125,9 @@ def test_dense_kernels_only_where_their_rows_fit_into_memory():
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_the_rows_that_a_choice_is_made_by_come_and_go(form):
     x = np.arange(15.0).reshape(5, 3)
-    chooser = Chooser(Settings(), table=form(x[:2]), decided_at=2).with_rows(form(x[2:])).without(np.array([0, 3]))
+    chooser = (
+        Chooser(Settings(), table=form(x[:2]), kernel_chosen_at=2).with_rows(form(x[2:])).without(np.array([0, 3]))
+    )
     kept = chooser.table.toarray() if sp.issparse(chooser.table) else chooser.table
     assert np.array_equal(kept, x[[1, 2, 4]])
     assert [chooser.is_due(more) for more in (0, 1, 2)] == [False, True, True]
@@ -144,7 +146,7 @@ def test_the_error_of_a_difference_is_that_of_its_mean():
 
 def test_a_choice_knows_how_many_rows_it_was_made_by():
     x, y = word_counts(24, 5, 2)
-    assert Chooser(Settings()).decided(x, y, 2).decided_at == 24
+    assert Chooser(Settings()).decided(x, y, 2).kernel_chosen_at == 24
 
 
 def test_a_person_who_waits_ends_it():

@@ -52,7 +52,7 @@ def test_a_training_codes_a_pool_again(monkeypatch):
     assert len(learner._model.operator.levels) <= 60
     again = OnlineLearner.build(Settings(), x, learner.labelling())
     assert np.allclose(again.mean, learner.mean, atol=1e-8)
-    restored = OnlineLearner.restore(Settings(), learner.state())
+    restored = OnlineLearner.load(Settings(), learner.dump())
     assert restored.labelling().parameters.levels == "few"
 
 

@@ -122,7 +122,7 @@ def test_it_is_decided_again_when_labels_have_doubled(monkeypatch):
         learner = OnlineLearner.build(RBF, x, labelling(y[:n], parameters), train=True)
         parameters = learner.labelling().parameters
     assert calls == [(60, "gaussian"), (120, "softmax")]
-    assert (parameters.likelihood, parameters.weighed_at) == ("softmax", 120)
+    assert (parameters.likelihood, parameters.likelihood_chosen_at) == ("softmax", 120)
     assert learner.publish().likelihood == "softmax"
 
 
@@ -158,10 +158,10 @@ def test_a_comparison_that_softmax_wins_finds_its_hyperparameters_too(doubted, m
 
 def test_it_is_kept_in_parameters_and_in_the_state():
     x, y, _ = drawn(60)
-    parameters = Parameters(likelihood="softmax", weighed_at=30)
+    parameters = Parameters(likelihood="softmax", likelihood_chosen_at=30)
     learner = OnlineLearner.build(RBF, x, labelling(y[:40], parameters), train=True)
     assert learner.labelling().parameters.sharpness is not None
-    again = OnlineLearner.restore(RBF, learner.state())
+    again = OnlineLearner.load(RBF, learner.dump())
     assert again.publish().likelihood == "softmax"
     assert again.labelling().parameters == learner.labelling().parameters
     assert np.allclose(again.publish().probabilities, learner.publish().probabilities, atol=1e-6)
@@ -177,7 +177,7 @@ def test_what_belongs_to_label_regression_decides_for_it(own):
     settings.check()
     x, y, _ = drawn(60)
     learner = OnlineLearner.build(
-        settings, np.abs(x), labelling(y, Parameters(likelihood="softmax", weighed_at=1)), train=True
+        settings, np.abs(x), labelling(y, Parameters(likelihood="softmax", likelihood_chosen_at=1)), train=True
     )
     assert (learner.publish().likelihood, learner.publish().likelihood_choice) == ("gaussian", None)
 

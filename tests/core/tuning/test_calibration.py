@@ -57,7 +57,7 @@ def test_a_learner_keeps_it_in_parameters_and_in_its_state():
     learner.tune()
     found = learner.labelling().parameters.sharpness
     assert found is not None
-    again = OnlineLearner.restore(Settings(), learner.state())
+    again = OnlineLearner.load(Settings(), learner.dump())
     assert again.labelling().parameters.sharpness == found
     assert np.allclose(again.publish().probabilities, learner.publish().probabilities, atol=1e-9)
     built = OnlineLearner.build(Settings(), x, learner.labelling())

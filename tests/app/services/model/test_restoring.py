@@ -14,7 +14,7 @@ from tests.app.services.projects import answers, open_project, service_in
 @pytest.mark.parametrize(("kernel", "model"), [("hik-exp", {}), (None, {"transform": "exp"})])
 def test_trainings_from_before_values_had_a_unit(kernel, model):
     """Their parameters are eta, bias, weight and noise."""
-    stored = {"model": model, "kernel": kernel, "decided_at": 4, "theta": [2.0, 0.5, 3.0, 0.1]}
+    stored = {"model": model, "kernel": kernel, "kernel_chosen_at": 4, "theta": [2.0, 0.5, 3.0, 0.1]}
     parameters = parameters_of(stored)
     x = np.random.default_rng(0).random((8, 3))
     settings = Settings(kernel="auto" if kernel else "hik", **model)
@@ -24,10 +24,18 @@ def test_trainings_from_before_values_had_a_unit(kernel, model):
 
 
 def test_parameters_come_back_from_the_table_of_trainings():
-    found = Parameters("rbf", 20, (0.1, 1.0), likelihood="softmax", weighed_at=60, sharpness=0.9)
+    found = Parameters("rbf", 20, (0.1, 1.0), likelihood="softmax", likelihood_chosen_at=60, sharpness=0.9)
     assert parameters_of(stored_parameters({}, found)) == found
     before = {"model": {}, "kernel": None, "decided_at": 4, "theta": [0.1]}
-    assert (parameters_of(before).likelihood, parameters_of(before).weighed_at) == (None, 0)
+    assert parameters_of(before) == Parameters(None, 4, (0.1,))
+
+
+def test_parameters_were_stored_under_other_names_before():
+    found = Parameters(kernel_chosen_at=20, model="forest", model_chosen_at=40, likelihood_chosen_at=60)
+    stored = stored_parameters({}, found)
+    stored["decided_at"], stored["weighed_at"] = stored.pop("kernel_chosen_at"), stored.pop("likelihood_chosen_at")
+    stored["forest"]["compared_at"] = stored["forest"].pop("model_chosen_at")
+    assert parameters_of(stored) == found
 
 
 def test_a_training_of_another_model_counts_for_nothing(tmp_path):

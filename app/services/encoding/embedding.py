@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.encoders import Encoded, Kind, Raw
 from app.encoders.pretrained import AUTO, check_installed
-from app.services.runtime.encoding_process import EncodingFailed, EncodingProcess, joined
+from app.services.encoding.process import EncodingFailed, EncodingProcess, joined
 
 IDLE = 600.0  # seconds after which the process is ended: a model takes some hundred megabytes
 PORTION = 64  # items, after which others have their turn

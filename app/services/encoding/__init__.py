@@ -1,0 +1,1 @@
+"""Processes that encode raw items, so that the service can do something else."""
