@@ -147,9 +147,8 @@ class PoolModelContract:
 
     def test_left_out_labels_are_predicted_by_the_others(self):
         model = self.trained()
-        found = model.item_predictions.left_out(
-            np.sort(ITEMS), LABELS[np.sort(ITEMS)], model.noises[np.sort(ITEMS)], TREE
-        )
+        items = np.sort(ITEMS)
+        found = model.item_predictions.left_out(items, LABELS[items], model.noises[items], TREE)
         assert found.means.shape == found.probabilities.shape == (N_LABELS, N_CLASSES)
         assert np.allclose(found.probabilities.sum(axis=1), 1.0)
         item = int(np.sort(ITEMS)[4])

@@ -125,9 +125,8 @@ def test_dense_kernels_only_where_their_rows_fit_into_memory():
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_the_rows_that_a_choice_is_made_by_come_and_go(form):
     x = np.arange(15.0).reshape(5, 3)
-    chooser = (
-        Chooser(Settings(), table=form(x[:2]), kernel_chosen_at=2).with_rows(form(x[2:])).without(np.array([0, 3]))
-    )
+    chooser = Chooser(Settings(), table=form(x[:2]), kernel_chosen_at=2)
+    chooser = chooser.with_rows(form(x[2:])).without(np.array([0, 3]))
     kept = chooser.table.toarray() if sp.issparse(chooser.table) else chooser.table
     assert np.array_equal(kept, x[[1, 2, 4]])
     assert [chooser.is_due(more) for more in (0, 1, 2)] == [False, True, True]
