@@ -130,19 +130,19 @@ class PoolModelContract:
         assert np.allclose(model.prior(rows), own - model.operator.kernel.bias)
         assert np.allclose(model.prior.for_items()(rows), model.prior(rows))
 
-    def test_answers_agree_with_each_other(self):
-        answers = self.trained().answers
+    def test_predictions_agree_with_each_other(self):
+        predictions = self.trained().item_predictions
         every = np.arange(N_ITEMS)
-        probabilities = answers.probabilities(every)
-        assert np.array_equal(answers.predicted(), answers.predicted(every))
-        assert np.array_equal(answers.predicted(), probabilities.argmax(axis=1))
-        assert np.allclose(answers.uncertainty(), 1.0 - probabilities.max(axis=1))
+        probabilities = predictions.probabilities(every)
+        assert np.array_equal(predictions.predicted(), predictions.predicted(every))
+        assert np.array_equal(predictions.predicted(), probabilities.argmax(axis=1))
+        assert np.allclose(predictions.uncertainty(), 1.0 - probabilities.max(axis=1))
 
     def test_what_readers_hold_stays_as_it_was(self):
         model = self.trained()
-        answers, before = model.item_predictions, model.item_predictions.probabilities(FREE)
+        predictions, before = model.item_predictions, model.item_predictions.probabilities(FREE)
         model.learn(FREE[:5], LABELS[FREE[:5]], np.ones(5))
-        assert np.array_equal(answers.probabilities(FREE), before)
+        assert np.array_equal(predictions.probabilities(FREE), before)
         assert not np.allclose(model.item_predictions.probabilities(FREE), before)
 
     def test_left_out_labels_are_predicted_by_the_others(self):
