@@ -94,13 +94,13 @@ def update_and_scores(learner):
     look = FirstLook(Ask("unc"), learner.noise, Near())
     free = np.ones(M, dtype=bool)
     for _ in range(MORE):
-        learner._pool.map(change).collect(look, along=free)
+        learner._model.parts.map(change).collect(look, along=free)
 
 
 def refreshed(learner):
     """Mean and variance of all items from scratch: the map alone."""
     learner._model.refresh()
-    learner._pool.collect(is_finite)
+    learner._model.parts.collect(is_finite)
 
 
 def pin(dask_worker):
@@ -171,7 +171,7 @@ def measured(items):
         with workers(count) as (cluster, client):
             start = time.perf_counter()
             learner = begun(items, cluster)
-            learner._pool.collect(is_finite)
+            learner._model.parts.collect(is_finite)
             figures = {"build": time.perf_counter() - start}
             sent = cluster.bytes_sent
             spent, seen = campaign(learner, items)
